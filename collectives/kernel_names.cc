@@ -90,7 +90,7 @@ constexpr std::array<std::string_view, 8> kLibraries = {"nccl",   "rccl", "hccl"
 
 bool is_nccl(std::string_view library) { return library == "nccl" || library == "rccl"; }
 
-// NCCL and RCCL write "ncclDevKernel_…"; "nccl_fp8_cast" is somebody's helper beside them.
+// NCCL and RCCL write "ncclDevKernel_…"; "nccl_fp8_cast" is a helper of somebody else.
 bool begins_with(std::string_view text, std::string_view library) {
   return text.starts_with(library) && !(is_nccl(library) && text.substr(library.size(), 1) == "_");
 }

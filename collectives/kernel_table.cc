@@ -42,14 +42,6 @@ bool fits_pattern(std::string_view pattern, std::string_view text) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
-std::optional<CollectiveKind> kind_called(std::string_view name) {
-  for (int at = 0; at <= static_cast<int>(CollectiveKind::send_recv); ++at) {
-    const auto kind = static_cast<CollectiveKind>(at);
-    if (name == to_string(kind)) return kind;
-  }
-  return std::nullopt;
-}
-
 std::string text_of(const json& entry, const char* key) {
   const auto found = entry.find(key);
   return found != entry.end() && found->is_string() ? found->get<std::string>() : "";

@@ -124,13 +124,9 @@ constexpr std::array kTypeNames = {
     TypeSpelling{"unsigned long", DType::uint64},
 };
 
-}  // namespace
-
-bool is_point_to_point(CollectiveKind kind) {
-  return kind == CollectiveKind::send || kind == CollectiveKind::recv || kind == CollectiveKind::send_recv;
-}
-
-const char* to_string(CollectiveKind kind) {
+// Null where the number is that of no kind. A kind that is added is asked for here by the compiler, as in traffic.cc
+// and synchronization.cc.
+const char* name_of(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::unknown:
       return "unknown";
@@ -161,7 +157,75 @@ const char* to_string(CollectiveKind kind) {
     case CollectiveKind::send_recv:
       return "send_recv";
   }
-  return "unknown";
+  return nullptr;
+}
+
+struct ElementType {
+  const char* name;  // null: the number is that of no type
+  int64_t bytes;
+};
+
+ElementType element_type(DType type) {
+  switch (type) {
+    case DType::unknown:
+      return {"unknown", 0};
+    case DType::float64:
+      return {"float64", 8};
+    case DType::float32:
+      return {"float32", 4};
+    case DType::float16:
+      return {"float16", 2};
+    case DType::bfloat16:
+      return {"bfloat16", 2};
+    case DType::float8:
+      return {"float8", 1};
+    case DType::int64:
+      return {"int64", 8};
+    case DType::int32:
+      return {"int32", 4};
+    case DType::int16:
+      return {"int16", 2};
+    case DType::int8:
+      return {"int8", 1};
+    case DType::uint8:
+      return {"uint8", 1};
+    case DType::boolean:
+      return {"bool", 1};
+    case DType::complex64:
+      return {"complex64", 8};
+    case DType::complex128:
+      return {"complex128", 16};
+    case DType::uint16:
+      return {"uint16", 2};
+    case DType::uint32:
+      return {"uint32", 4};
+    case DType::uint64:
+      return {"uint64", 8};
+  }
+  return {nullptr, 0};
+}
+
+}  // namespace
+
+bool is_point_to_point(CollectiveKind kind) {
+  return kind == CollectiveKind::send || kind == CollectiveKind::recv || kind == CollectiveKind::send_recv;
+}
+
+bool carries_messages(CollectiveKind kind) { return is_point_to_point(kind) || kind == CollectiveKind::coalesced; }
+
+bool is_valid(CollectiveKind kind) { return name_of(kind) != nullptr; }
+
+const char* to_string(CollectiveKind kind) {
+  const char* name = name_of(kind);
+  return name != nullptr ? name : "unknown";
+}
+
+std::optional<CollectiveKind> kind_called(std::string_view name) {
+  for (uint8_t number = 0; is_valid(static_cast<CollectiveKind>(number)); ++number) {
+    const auto kind = static_cast<CollectiveKind>(number);
+    if (name == to_string(kind)) return kind;
+  }
+  return std::nullopt;
 }
 
 std::optional<CollectiveKind> kind_from_operation_name(std::string_view name) {
@@ -189,44 +253,11 @@ const char* to_string(GpuWork work) {
   return kWorks[static_cast<size_t>(work)];
 }
 
+bool is_valid(DType type) { return element_type(type).name != nullptr; }
+
 const char* to_string(DType type) {
-  switch (type) {
-    case DType::unknown:
-      return "unknown";
-    case DType::float64:
-      return "float64";
-    case DType::float32:
-      return "float32";
-    case DType::float16:
-      return "float16";
-    case DType::bfloat16:
-      return "bfloat16";
-    case DType::float8:
-      return "float8";
-    case DType::int64:
-      return "int64";
-    case DType::int32:
-      return "int32";
-    case DType::int16:
-      return "int16";
-    case DType::int8:
-      return "int8";
-    case DType::uint8:
-      return "uint8";
-    case DType::boolean:
-      return "bool";
-    case DType::complex64:
-      return "complex64";
-    case DType::complex128:
-      return "complex128";
-    case DType::uint16:
-      return "uint16";
-    case DType::uint32:
-      return "uint32";
-    case DType::uint64:
-      return "uint64";
-  }
-  return "unknown";
+  const char* name = element_type(type).name;
+  return name != nullptr ? name : "unknown";
 }
 
 DType dtype_from_name(std::string_view name) {
@@ -238,33 +269,6 @@ DType dtype_from_name(std::string_view name) {
   return DType::unknown;
 }
 
-int64_t element_bytes(DType type) {
-  switch (type) {
-    case DType::unknown:
-      return 0;
-    case DType::float8:
-    case DType::int8:
-    case DType::uint8:
-    case DType::boolean:
-      return 1;
-    case DType::float16:
-    case DType::bfloat16:
-    case DType::int16:
-    case DType::uint16:
-      return 2;
-    case DType::float32:
-    case DType::int32:
-    case DType::uint32:
-      return 4;
-    case DType::float64:
-    case DType::int64:
-    case DType::uint64:
-    case DType::complex64:
-      return 8;
-    case DType::complex128:
-      return 16;
-  }
-  return 0;
-}
+int64_t element_bytes(DType type) { return element_type(type).bytes; }
 
 }  // namespace skewscope

@@ -29,8 +29,15 @@ enum class CollectiveKind : uint8_t {
 // Between two ranks: send, recv, send_recv.
 bool is_point_to_point(CollectiveKind kind);
 
-// "all_reduce", … as report.json spells it.
+// Between two ranks, or a batch of such.
+bool carries_messages(CollectiveKind kind);
+
+// Whether the number is that of a kind: files may hold any.
+bool is_valid(CollectiveKind kind);
+
+// "all_reduce", … as report.json spells it; and back.
 const char* to_string(CollectiveKind kind);
+std::optional<CollectiveKind> kind_called(std::string_view name);
 
 // From the "Collective name" of kernel args and record_param_comms, or the text behind "nccl:", "gloo:", "rccl:" of an
 // annotation ("all_reduce", "send 0->1"). nullopt: no operation ("wait", "init", ""); `unknown`: one of a new name.
@@ -64,6 +71,7 @@ enum class DType : uint8_t {
   uint32,
   uint64,
 };
+bool is_valid(DType type);
 const char* to_string(DType type);
 DType dtype_from_name(std::string_view name);
 // Bytes per element; 0 for unknown: then no size and no bandwidth is stated.

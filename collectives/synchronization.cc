@@ -27,6 +27,10 @@ Dependency dependency_of(CollectiveKind kind) {
   return Dependency::none;
 }
 
+bool has_root(CollectiveKind kind) {
+  return dependency_of(kind) == Dependency::root || dependency_of(kind) == Dependency::root_waits;
+}
+
 bool ends_together(CollectiveKind kind) { return dependency_of(kind) == Dependency::everyone; }
 
 }  // namespace skewscope

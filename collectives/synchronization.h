@@ -20,6 +20,9 @@ enum class Dependency : uint8_t {
 
 Dependency dependency_of(CollectiveKind kind);
 
+// Whether one member, the root, has a part of its own, on which the others' waiting depends or which alone waits.
+bool has_root(CollectiveKind kind);
+
 // True when all members leave together, so their ends may tie clocks to each other.
 bool ends_together(CollectiveKind kind);
 

@@ -8,7 +8,7 @@
 
 namespace skewscope {
 
-// S in bytes from one member's input and output element counts; n = number of members. 0 when it cannot be told
+// S in bytes from one member's input and output element counts; n = number of members. 0 when it is not known
 // (unknown type, absent counts).
 //   all_gather: out; gather: in*n; reduce_scatter: in; scatter: out*n (in = 0 except at the root);
 //   recv, send_recv: the larger; others: in.

@@ -158,7 +158,7 @@ class Report:
         if self._database:
             return [{key: _bool_of(key, value) for key, value in row.items()} for row in self.sql(f'SELECT * FROM "{name}"')]
         with open(self._csv / f"{name}.csv", encoding="utf-8", newline="") as file:
-            return [{key: _value_of(name, key, text) for key, text in row.items()} for row in csv.DictReader(file)]
+            return [{key: value_of_field(name, key, text) for key, text in row.items()} for row in csv.DictReader(file)]
 
     def frame(self, name: str) -> Any:
         """The table as a pandas DataFrame. Whole numbers stay so where some are not determined: such columns are Int64."""
@@ -247,7 +247,7 @@ def _bool_of(column: str, value: Any) -> Any:
     return bool(value) if column in BOOLEANS and value is not None else value
 
 
-def _value_of(table: str, column: str, text: str) -> Any:
+def value_of_field(table: str, column: str, text: str) -> Any:
     """The value that a field of a CSV file stands for."""
     is_list = column == "outliers" or (column == "ranks" and table not in COUNTS_OF_RANKS)
     if text == "":

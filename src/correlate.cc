@@ -1,6 +1,6 @@
 // The story. A directory of rank traces goes in; what comes out says where the time of every collective went.
 //
-// It is told once, for one process and for many: each holds the events of the files that it read, all know the rest,
+// It is written once, for one process and for many: each holds the events of the files that it read, all know the rest,
 // and what a stage needs of others goes through the exchange.
 
 #include "skewscope/correlate.h"
@@ -79,7 +79,7 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
   // From here on there is one clock per component of ranks that talk to each other, with an error bar.
   assert(check_invariants(clocks, job).empty());
 
-  // All steps told which calls are one and what time it is; what follows is about those that were asked for.
+  // All steps have said which calls are one and what time it is; what follows is about those that were asked for.
   if (ingest.steps) {
     const StageTimer::Scope scope(timer, "select steps");
     const Result<Done> selected = select_steps(*ingest.steps, job, instances, clocks, exchange);
@@ -100,12 +100,11 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
 
 namespace {
 
-enum class Rows : uint8_t { keep, forget };
+enum class AfterUse : uint8_t { keep_rows, forget_rows };
 
-// The second half of the story: a split job goes in, what is said of it comes out.
-JobReport second_half(CorrelatedJob& split, RankTableChoice rank_tables,
-                      std::map<std::string, RankFigures> figures_by_file, Rows rows, StageTimer& timer,
-                      Exchange& exchange) {
+// The rest of the story: a split job goes in, what is said of it comes out.
+JobReport explain(CorrelatedJob& split, RankTableChoice rank_tables, std::map<std::string, RankFigures> figures_by_file,
+                  AfterUse after_use, StageTimer& timer, Exchange& exchange) {
   JobTrace& job = split.job;
   const InstanceTable& instances = split.instances;
   const ClockModel& clocks = split.clocks;
@@ -129,7 +128,7 @@ JobReport second_half(CorrelatedJob& split, RankTableChoice rank_tables,
     const StageTimer::Scope scope(timer, "blame");
     gather_calls(job, exchange);
     return find_blame(job, instances, clocks, decomposition, exchange, [&](TraceIndex trace) {
-      if (rows == Rows::forget) forget_launches(job.traces[trace.index()]);
+      if (after_use == AfterUse::forget_rows) forget_launches(job.traces[trace.index()]);
     });
   }();
   // From here on process 0 knows why: the same wait is charged twice, directly and to its origin, with equal sums.
@@ -143,7 +142,7 @@ JobReport second_half(CorrelatedJob& split, RankTableChoice rank_tables,
   JobReport report;
   tbb::parallel_invoke([&] { report = build_report(job, instances, clocks, decomposition, blame, summaries, figures); },
                        [&] {
-                         if (rows == Rows::keep) return;
+                         if (after_use == AfterUse::keep_rows) return;
                          for (RankTrace& trace : job.traces) forget_rows(trace);
                        });
   return report;
@@ -151,8 +150,8 @@ JobReport second_half(CorrelatedJob& split, RankTableChoice rank_tables,
 
 }  // namespace
 
-JobReport report_on(CorrelatedJob& job, StageTimer& timer) {
-  return second_half(job, RankTableChoice::none, {}, Rows::keep, timer, alone());
+JobReport explain_job(CorrelatedJob& job, StageTimer& timer) {
+  return explain(job, RankTableChoice::none, {}, AfterUse::keep_rows, timer, alone());
 }
 
 Result<JobReport> correlate_files(const std::vector<std::string>& files, const CorrelateOptions& options,
@@ -161,12 +160,12 @@ Result<JobReport> correlate_files(const std::vector<std::string>& files, const C
   std::mutex figures_lock;
   std::map<std::string, RankFigures> figures_by_file;
   IngestOptions ingest = options.ingest;
-  ingest.launch_threads = false;
+  ingest.keep_launch_threads = false;
   if (options.rank_tables == RankTableChoice::all) {
-    ingest.bytes_to_visit = [](const LinkedTrace& linked) {
+    ingest.bytes_while_details_last = [](const LinkedTrace& linked) {
       return bytes_to_tabulate(linked.trace, *linked.detail, linked.strings);
     };
-    ingest.visit = [&](const TraceFile& file) {
+    ingest.while_details_last = [&](const TraceFile& file) {
       if (!file.linked.detail) return;
       RankFigures figures = detailed_figures(file.linked, ingest);
       const std::scoped_lock lock(figures_lock);
@@ -176,7 +175,8 @@ Result<JobReport> correlate_files(const std::vector<std::string>& files, const C
 
   Result<CorrelatedJob> split = split_job(files, ingest, options.align, timer, exchange);
   if (!split.ok()) return split.error();
-  return second_half(split.value(), options.rank_tables, std::move(figures_by_file), Rows::forget, timer, exchange);
+  return explain(split.value(), options.rank_tables, std::move(figures_by_file), AfterUse::forget_rows, timer,
+                 exchange);
 }
 
 Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer,

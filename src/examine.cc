@@ -78,10 +78,10 @@ Result<RankReport> examine(const std::vector<std::string>& paths, const ExamineO
   RankReport tables;
   IngestOptions detailed = options.ingest;
   if (known) detailed.ranks.clear();
-  detailed.bytes_to_visit = [](const LinkedTrace& linked) {
+  detailed.bytes_while_details_last = [](const LinkedTrace& linked) {
     return bytes_to_tabulate(linked.trace, *linked.detail, linked.strings);
   };
-  detailed.visit = [&](const TraceFile& file) { tabulate(file.linked, options, tables); };
+  detailed.while_details_last = [&](const TraceFile& file) { tabulate(file.linked, options, tables); };
   const auto job = ingest_job(only, detailed, timer);
   if (!job.ok()) return job.error();
   RankReport report = known ? *known : identity_of(job.value().job);
@@ -90,14 +90,15 @@ Result<RankReport> examine(const std::vector<std::string>& paths, const ExamineO
     report.operators = std::move(tables.operators);
   } else {
     report.tables = tabulate_trace(job.value().job.traces.front(), job.value().job.strings);
-    report.findings.push_back({Severity::warning, "no-details", report.file, Rank(report.rank), -1, 1,
-                               "a digest keeps GPU rows and launches only: operators, work, copies, host calls and "
-                               "findings about them need the trace itself"});
+    report.findings.push_back(
+        finding_of_rank(Severity::warning, "no-details", report.file, Rank(report.rank),
+                        "a digest keeps GPU rows and launches only: operators, work, copies, host calls and "
+                        "findings about them need the trace itself"));
   }
 
   if (report.tables.timeline.front().gpu_rows == 0) {
-    report.findings.push_back({Severity::info, "no-gpu-rows", report.file, Rank(report.rank), -1, 1,
-                               "no GPU rows: a CPU-only process, or recorded without GPU activity"});
+    report.findings.push_back(finding_of_rank(Severity::info, "no-gpu-rows", report.file, Rank(report.rank),
+                                              "no GPU rows: a CPU-only process, or recorded without GPU activity"));
   }
 
   // From here on all tables are there: what would an expert say of them?

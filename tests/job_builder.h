@@ -117,7 +117,7 @@ struct JobBuilder {
   }
 };
 
-// Of a table built by hand: the spans of its members.
+// Sets the spans of the members of a table that was built by hand.
 inline void set_spans(InstanceTable& table, const JobTrace& job) {
   table.spans.clear();
   for (const CallRef& ref : table.members) {

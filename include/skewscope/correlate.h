@@ -8,8 +8,7 @@
 #include "skewscope/base/result.h"
 #include "skewscope/base/stage_timer.h"
 #include "skewscope/ingest.h"
-#include "skewscope/model/clock_model.h"
-#include "skewscope/model/decomposition.h"
+#include "skewscope/model/correlated_job.h"
 #include "skewscope/model/job_report.h"
 
 namespace skewscope {
@@ -24,20 +23,12 @@ struct CorrelateOptions {
   RankTableChoice rank_tables = RankTableChoice::none;
 };
 
-// A job on one clock, the time of its collectives split. The messages of batches are given back: `instances` has links.
-struct CorrelatedJob {
-  JobTrace job;
-  InstanceTable instances;
-  ClockModel clocks;
-  Decomposition decomposition;
-};
-
 // The first half of the story, up to the rooms that others than a report are made of. `files`: of discover_files.
 Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const IngestOptions& ingest, AlignMode mode,
                                 StageTimer& timer, Exchange& exchange = alone());
 
-// The second half, in one process: what the report says of a split job.
-JobReport report_on(CorrelatedJob& job, StageTimer& timer);
+// The rest of the story, in one process: why ranks were late, and what the report says of that.
+JobReport explain_job(CorrelatedJob& job, StageTimer& timer);
 
 // In several processes, each reads its share of the files, and process 0 gets the report; the others an empty one.
 // An error of one is the error of all. `files`: of discover_files.

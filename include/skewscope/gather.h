@@ -34,7 +34,7 @@ struct GatherLimits {
   std::chrono::seconds handshake{10}, before_authentication{15}, idle{30}, silence{30};
   uint64_t least_rate = 64 << 10;  // bytes per second of a body, over 30 s, after 10 s of grace
   std::chrono::seconds longest_body{6 * 3600};
-  // Of all jobs. Of one at most half of them, and twice its ranks (16 at least) where their number was told.
+  // For all jobs. One has at most half of them, and twice its ranks (16 at least) where their number is known.
   int open_uploads = 1 << 16;
   std::chrono::seconds upload_life{24 * 3600}, upload_progress{3600};
 };
@@ -55,11 +55,11 @@ struct GatherOptions {
   std::string spool;
   std::string listen = "127.0.0.1:7475";
   std::string admin = "127.0.0.1:7476";
-  std::string server_name;  // what Host must say besides the listening address; "": src/gather/host.h
+  std::string server_name;  // what Host must say besides the listening address; "": src/gather/http/host.h
   bool insecure_local = false;
   std::string certificate, private_key;  // PEM files: TLS when given
   std::string tls_min = "1.3";           // or 1.2
-  std::chrono::seconds hsts{0};          // what browsers are told of this host, with TLS; 0: nothing
+  std::chrono::seconds hsts{0};          // what browsers hear of this host, with TLS; 0: nothing
   std::string client_ca;                 // PEM file: client certificates are asked for and must be signed by it
   std::string token_key_file;            // 0600; current key in the first line, the one before it in the second
   bool munge = false;                    // POST /v1/tokens takes MUNGE credentials
@@ -87,7 +87,7 @@ using MakeReport = std::function<int(const ReportTask&)>;
 
 // Serves until SIGTERM or SIGINT. Prints one line on standard output when it is ready. Call before any thread is
 // started (it forks the process that makes reports) and with SIGTERM, SIGINT and SIGHUP blocked.
-// `reload`: gives the options anew on SIGHUP; an error keeps the old ones.
+// `reload`: gives the options again on SIGHUP; an error keeps the old ones.
 Result<Done> gather_traces(const GatherOptions& options, const MakeReport& make_report,
                            const std::function<Result<GatherOptions>()>& reload);
 

@@ -1,5 +1,5 @@
-// Stage: files -> JobTrace. Kineto JSON (.json, .json.gz, .json.zst) is one reader behind src/ingest/trace_reader.h; a
-// digest (skewscope/digest.h) stands for the trace it was made of.
+// Stage: files -> JobTrace. Each format is one reader, listed in src/ingest/trace_readers.cc; a digest
+// (skewscope/digest.h) stands for the trace it was made of.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include "skewscope/base/exchange.h"
 #include "skewscope/base/result.h"
 #include "skewscope/base/stage_timer.h"
+#include "skewscope/ingest/cache.h"
 #include "skewscope/model/found_job.h"
 #include "skewscope/model/job_trace.h"
 #include "skewscope/model/keep_steps.h"
@@ -20,44 +21,24 @@
 
 namespace skewscope {
 
-// Where digests of traces that were read are kept, to be read in place of the traces while these do not change.
-struct CacheOptions {
-  std::string directory;  // empty: no cache
-  int64_t limit_bytes = 0;
-  std::string writer;  // names the build of the program: it finds only what it wrote itself; letters and digits
-};
-
-// Names a file as it is now, by device, inode, size and change time. "": there is none, or it changed within the last
-// instants, so that its next change could go unseen.
-std::string mark_of_file(const std::string& path);
-
-// Makes the cache's folder where it is not there, for its owner alone: traces tell what he trains.
-bool make_cache_folder(const CacheOptions& cache);
-
-// Deletes from the cache's folder what was used least recently, beyond its limit: files whose names end in
-// kCachedSuffix, and folders called by kept_report_name.
-void trim_cache(const CacheOptions& cache);
-constexpr const char* kCachedSuffix = ".cached";
-
-// What a folder in the cache is called that holds a report; `told`: letters, digits and '-'.
-std::string kept_report_name(const CacheOptions& cache, const std::string& told);
-
 struct IngestOptions {
   std::string rank_regex;            // --rank-regex: named group `rank`, searched in the path; empty: not given
   std::string rank_map;              // --rank-map: CSV file of path,rank (path may be a file name); empty: not given
   int32_t world_size = 0;            // --world-size: the job has at least so many ranks; 0: as the files say
   std::vector<int32_t> ranks;        // --ranks: only these; empty: all
   std::optional<StepNumbers> steps;  // --steps A:B: GPU rows and calls launched in A <= step < B
-  // true: what lies outside `steps` is hidden from `visit` only. Calls of all steps tie clocks (skewscope/select.h).
+  // true: what lies outside `steps` is hidden from `while_details_last` only. Calls of all steps tie clocks
+  // (skewscope/select.h).
   bool whole = false;
-  // Called once for each file, whatever it turned out to be, from several threads at once, while the details of its
-  // rows are there (TraceFile::linked, detail); without it they are not read. Digests have none, so the cache is left
-  // alone.
-  std::function<void(const TraceFile&)> visit;
-  // What `visit` takes beside the trace: held against the limit while it runs. Empty: nothing.
-  std::function<int64_t(const LinkedTrace&)> bytes_to_visit;
+  // What later stages make of the details of rows (TraceFile::linked, detail). Those of all files would not fit, so it
+  // is made in here: called once for each file, whatever it turned out to be, from several threads at once, before the
+  // file's details are forgotten. Without it they are not read. Digests have none, so the cache is left alone.
+  std::function<void(const TraceFile&)> while_details_last;
+  // The memory that `while_details_last` takes in addition to the trace: held against the limit while it runs. Empty:
+  // none.
+  std::function<int64_t(const LinkedTrace&)> bytes_while_details_last;
   // false: the job need not say which threads launched, a seventh of its columns, which no report asks for.
-  bool launch_threads = true;
+  bool keep_launch_threads = true;
   std::string job;       // --job: the one of this name, where several jobs are found; empty: not given
   bool one_job = false;  // true: who sent the files said that they are of one job
   // Told the jobs found, where there are several, before one is chosen.
@@ -116,45 +97,5 @@ struct InspectedFiles {
 };
 Result<InspectedFiles> inspect_files(const std::vector<std::string>& files, const IngestOptions& options,
                                      StageTimer& timer);
-
-struct DigestsMade {
-  int64_t files = 0, traces = 0;              // digests written; those of them that reports use
-  int64_t trace_bytes = 0, digest_bytes = 0;  // on disk
-  std::vector<std::string> unreadable;        // files that have no digest
-  std::string foreign;                        // the first that is no rank's trace, and what it is
-};
-
-// Writes a digest of each file into `directory`, which may exist, at the file's place below the folder they share.
-// Errors: output (a digest exists and `force` is not given, two would be one, or cannot be written), resource_limit.
-Result<DigestsMade> make_digests(const std::vector<std::string>& files, const std::string& directory, bool force,
-                                 const IngestOptions& options);
-
-// Errors: usage (no expression, or one without a group named rank). "": not given.
-Result<Done> check_rank_regex(const std::string& rank_regex);
-
-// What one file says of itself before anybody reads it as a trace, in bounded memory: for who passes files on.
-struct FileCheck {
-  bool whole = false;
-  std::string problem;      // why not, or why it never will be: "cut inside its compressed stream"
-  bool may_grow = false;    // not whole, and a writer at work would look the same: empty, cut
-  std::string compression;  // "", "gzip", "zstd"
-  Rank rank;                // by this file alone; unknown where only its neighbours could tell
-  std::string rank_source;
-  int32_t world_size = 0;  // 0: not told
-};
-
-struct FileCheckOptions {
-  std::string rank_regex;
-  // Nobody writes to it: a large gzip file is whole where its last bytes are the end of its stream.
-  bool closed = false;
-  int64_t digest_memory_bytes = 0;  // that reading a digest may take; 0: no limit
-  std::function<bool()> go_on;      // asked between blocks that are read, may take its time; empty: always
-};
-
-// `file` holds the bytes; `named` is the path whose words may tell the rank. Compressed files are inflated to the end,
-// their checksums compared; JSON ends where its first brace closes; digests check themselves. Rank and world size come
-// of the pattern, the keys before the events and the name, in the order in which reports believe them. Errors: usage
-// (bad pattern), no_input or unreadable (cannot be opened, or was stopped), resource_limit.
-Result<FileCheck> check_file(const std::string& file, const std::string& named, const FileCheckOptions& options);
 
 }  // namespace skewscope

@@ -1,7 +1,7 @@
 // Stage: JobTrace -> InstanceTable: which calls of which ranks are one collective.
 #pragma once
 
-#include "collectives/matcher.h"
+#include "collectives/matcher/matcher.h"
 #include "skewscope/model/clock_model.h"
 #include "skewscope/model/collective_instance.h"
 

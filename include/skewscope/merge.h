@@ -8,14 +8,14 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "skewscope/base/result.h"
-#include "skewscope/model/clock_model.h"
-#include "skewscope/model/decomposition.h"
+#include "skewscope/model/correlated_job.h"
 #include "skewscope/model/rank_detail.h"
 
 namespace skewscope {
@@ -47,13 +47,6 @@ struct MergeOptions {
   bool wants_details() const { return wants(MergeCategory::annotations) || wants(MergeCategory::operators); }
 };
 
-struct MergeRooms {
-  const JobTrace& job;
-  const InstanceTable& instances;
-  const ClockModel& clocks;
-  const Decomposition& decomposition;
-};
-
 // Shows the details of a trace's rows, with the strings they name; false where there are none (a digest). Asked for one
 // trace at a time, so that no more than one trace's are held.
 using ShowDetails = std::function<void(const RankDetail&, const StringTable&)>;
@@ -65,25 +58,22 @@ struct MergeResult {
   int64_t parts = 0, arrows = 0;                   // wait and transfer slices; arrows between ranks
   std::vector<MergeWindow> windows;                // by start; those around worst waits do not overlap each other
   std::vector<std::string> without_details;        // files
-  int32_t components = 1;  // of ranks on one clock: positions in several say nothing of each other
+  int32_t components = 1;        // of ranks on one clock: positions in several say nothing of each other
+  int64_t largest_drift_ns = 0;  // of a bundle: what the one offset, in the middle of a trace, leaves at its ends
+  int64_t shown_ns() const;      // by `windows`; where they overlap, once
 };
 
 enum class TraceFormat : uint8_t { pftrace, json_gz };  // Perfetto's protobuf; Chrome's JSON as gzip
 
 // The file is made new. Errors: output, and those of `details`.
-Result<MergeResult> merge_trace(const MergeRooms& rooms, const MergeOptions& options, const DetailSource& details,
+Result<MergeResult> merge_trace(const CorrelatedJob& rooms, const MergeOptions& options, const DetailSource& details,
                                 TraceFormat format, const std::string& path);
 
-// One trace as a member of a bundle.
-struct BundleMember {
-  TraceIndex trace;
-  std::string path;          // of the file as it lies there: .json or .json.gz
-  int64_t base_time_ns = 0;  // what its time stamps count from
-};
-
-// A ZIP whose members are the traces as they are, and manifest.json, which tells Perfetto how to shift each. The file
-// is made new. Errors: no_input (a member cannot be read, or is compressed in a way that Perfetto does not read),
+// A ZIP whose members are the traces of `ranks` (empty: all) as they are, and manifest.json, which tells Perfetto how
+// to shift each. `base_time_ns`: what the time stamps of each file count from. The file is made new. Errors: no_input
+// (of a trace only its digest is there; one cannot be read, or is compressed in a way that Perfetto does not read),
 // output.
-Result<Done> bundle_traces(const MergeRooms& rooms, const std::vector<BundleMember>& members, const std::string& path);
+Result<MergeResult> bundle_traces(const CorrelatedJob& rooms, const std::vector<int32_t>& ranks,
+                                  const std::map<std::string, int64_t>& base_time_ns, const std::string& path);
 
 }  // namespace skewscope

@@ -56,8 +56,8 @@ struct ReportStamp {
 // report.json (schema skewscope.report/1, configs/report.schema.json) as text.
 std::string to_json(const JobReport& report, const ReportStamp& stamp);
 
-// Of several jobs, none of which is reported: {"schema": "skewscope.jobs_found/1", ..., "jobs_found": rows as in
-// report.json}.
+// The document about several jobs, none of which is reported: {"schema": "skewscope.jobs_found/1", ..., "jobs_found":
+// rows as in report.json}.
 std::string jobs_found_json(const std::vector<FoundJob>& jobs, const std::string& tool_version);
 
 // The terminal summary: at most 25 lines of at most 80 columns: verdict, why, next step; job line; who is late; top
@@ -138,8 +138,8 @@ std::string rank_json(const RankReport& report, const std::string& tool_version)
 Result<Done> write_rank(const RankReport& report, const std::string& tool_version, const WriteOptions& options);
 
 // --fail-on EXPR: METRIC OP NUMBER[%], e.g. "wait_share>20%", "unmatched>0"; METRIC may be the path of any number of
-// the JSON document (src/report/json_path.h), e.g. "ranks[*].idle_ns>1e6", and holds where any number of the path does.
-// Error usage for an unknown metric or form. What is not determined fulfils no condition.
+// the JSON document (src/report/json/json_path.h), e.g. "ranks[*].idle_ns>1e6", and holds where any number of the path
+// does. Error usage for an unknown metric or form. What is not determined fulfils no condition.
 Result<bool> condition_holds(const JobReport& report, const std::string& expression);
 Result<bool> condition_holds(const ScaleReport& report, const std::string& expression);
 Result<bool> condition_holds(const CompareReport& report, const std::string& expression);

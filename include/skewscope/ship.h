@@ -24,9 +24,9 @@ struct ShipOptions {
   std::string url;                 // http(s)://HOST:PORT of the gatherer
   std::string job;                 // is_name()
   std::optional<int> world_size;
-  std::string token_file;       // read anew for each connection: it may rotate
+  std::string token_file;       // read again for each connection: it may rotate
   std::string ca_file;          // PEM; "": the system's
-  std::string certificate;      // PEM, for a gatherer that asks for one; read anew for each connection, as is its key
+  std::string certificate;      // PEM, for a gatherer that asks for one; read again for each connection, as is its key
   std::string private_key;      // PEM; "": in the file of the certificate
   std::string pin;              // "sha256//BASE64": the gatherer's public key must have this digest, too
   std::string state_directory;  // "": .skewscope-ship in the first directory given
@@ -52,7 +52,7 @@ struct ShipOptions {
   // Without `once`: after a pause, the first request comes at a random moment within this time, so that the agents of a
   // job do not all come at once.
   std::chrono::seconds spread{30};
-  // Of failures of a file; with `once`, of all files together without progress.
+  // How long a file may fail; with `once`, all files together without progress.
   std::chrono::seconds give_up{72 * 3600};
   std::chrono::seconds patience{600};         // for a file that is empty or cut: then it is bad
   std::chrono::seconds silence{60};           // of the gatherer, before a request counts as failed

@@ -11,7 +11,7 @@
 
 namespace skewscope {
 
-// How the traces are written; the letters are the metadata eras of src/ingest/KINETO.md, section 5.
+// How the traces are written; the letters are the metadata eras of src/ingest/kineto/KINETO.md, section 5.
 enum class TraceStyle : uint8_t {
   era_a,  // 2023: whole microseconds, no metadata, External id = correlation, nccl:* ranges with dims
   era_c,  // 2.4: base time after the events, full metadata without Seq
@@ -99,7 +99,7 @@ struct SimulateOptions {
   int32_t python_rows_per_kernel = 0;  // filler: python_function rows
 };
 
-// Writes one trace per rank and truth.json beside them. The layout of truth.json is described in
+// Writes one trace per rank and truth.json next to them. The layout of truth.json is described in
 // src/simulate/README.md. Equal options give equal bytes. Errors: usage (sizes that do not divide), output.
 Result<Done> simulate_job(const SimulateOptions& options);
 

@@ -56,7 +56,7 @@ struct OperatorOptions {
 OperatorTables tabulate_operators(const RankTrace& trace, const RankDetail& detail, const StringTable& strings,
                                   const OperatorOptions& options = {});
 
-// Memory that tabulate_trace and tabulate_operators take together beside the trace, told before; from above.
+// Memory that tabulate_trace and tabulate_operators take together in addition to the trace, known before; from above.
 int64_t bytes_to_tabulate(const RankTrace& trace, const RankDetail& detail, const StringTable& strings);
 
 }  // namespace skewscope

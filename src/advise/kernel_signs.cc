@@ -1,4 +1,4 @@
-// Signs in the GPU's rows: what runs, how long, beside what.
+// Signs in the GPU's rows: what runs, how long, together with what.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ std::optional<Advice> tiny_calls(const View& view, const Rule& rule) {
   return advice;
 }
 
-// A kernel that runs beside others may take longer: only runs alone are compared.
+// A kernel that runs together with others may take longer: only runs alone are compared.
 std::optional<Advice> varying_kernel_times(const View& view, const Rule& rule) {
   if (static_cast<double>(view.steps().size()) < threshold(rule, "steps")) return {};
   Advice advice;

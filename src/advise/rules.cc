@@ -1,5 +1,5 @@
 // Rules as data. A user's file changes built-in rules by their code; what it names must exist, so that a slip of the
-// pen is told and not ignored.
+// pen is reported and not ignored.
 #include <fmt/format.h>
 
 #include <algorithm>

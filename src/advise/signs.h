@@ -16,13 +16,13 @@ struct View {
 
   const TimelineRow& whole() const { return tables.timeline.front(); }
   int64_t window_ns() const { return whole().timeline.total_ns; }
-  // Of the window; 0 where there is none.
+  // Share of the window; 0 where there is none.
   double share(int64_t ns) const;
   std::vector<const TimelineRow*> steps() const;
   int64_t kernel_ns() const;  // plain sum over all kernels
 };
 
-// A finding whose sign is told; the rule's words are filled in by advice_on().
+// A finding with its sign; the rule's words are filled in by advice_on().
 using Sign = std::optional<Advice> (*)(const View& view, const Rule& rule);
 
 double threshold(const Rule& rule, const char* name);

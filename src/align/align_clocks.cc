@@ -19,6 +19,7 @@
 #include "open_ends.h"
 #include "simulated_errors.h"
 #include "skewscope/align.h"
+#include "skewscope/base/middle.h"
 #include "skewscope/model/clock_components.h"
 
 namespace skewscope {
@@ -72,9 +73,7 @@ double end_spread_ns(const std::vector<Beacons>& components, const std::vector<F
     });
   }
   if (spreads.empty()) return 0;
-  const auto middle = spreads.begin() + static_cast<int64_t>(spreads.size() / 2);
-  std::nth_element(spreads.begin(), middle, spreads.end());
-  return *middle;
+  return take_middle(spreads);
 }
 
 struct Aligner {

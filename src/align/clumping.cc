@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "joint_fit.h"
+#include "skewscope/base/middle.h"
 
 namespace skewscope::align {
 namespace {
@@ -26,9 +27,7 @@ double mean_of(const double* begin, const double* end) {
 void clip(std::vector<double>& distances) {
   std::vector<double> sizes;
   for (const double d : distances) sizes.push_back(std::fabs(d));
-  const auto middle = sizes.begin() + static_cast<ptrdiff_t>(sizes.size() / 2);
-  std::nth_element(sizes.begin(), middle, sizes.end());
-  const double most = 3 * 1.4826 * *middle;
+  const double most = 3 * 1.4826 * take_middle(sizes);
   for (double& d : distances) d = std::clamp(d, -most, most);
 }
 

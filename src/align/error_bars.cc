@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "skewscope/base/middle.h"
+
 namespace skewscope::align {
 namespace {
 
@@ -13,13 +15,7 @@ constexpr double kEnoughFreedom = 30;  // of a class, for its ends to speak for 
 constexpr std::array<double, 5> kInstants = {-1, -0.5, 0, 0.5, 1};
 constexpr double kInner = 1 - 2.0 / (kKnots + 1);  // the outermost knots of a bend
 
-double take_middle(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// Per class: whether its ends weigh in what clocks are fitted to, beside those of its group that scatter least.
+// Per class: whether its ends weigh in what clocks are fitted to, next to those of its group that scatter least.
 std::vector<bool> weighty_classes(const Beacons& beacons, const Fit& fit) {
   constexpr double kTooWide = 4;
   std::vector<double> least(beacons.groups.size(), INFINITY);
@@ -32,45 +28,62 @@ std::vector<bool> weighty_classes(const Beacons& beacons, const Fit& fit) {
   return weighty;
 }
 
-// Per group: rms over members of half the shift of their ends between balanced and unbalanced rows, noise taken off.
-std::vector<double> skew_bias(const Beacons& beacons, const FitResult& free) {
+// The rows of `free` whose ends weigh, in two halves: those that spread by more than the middle row of their group,
+// whose members are unbalanced then, and the others.
+struct Halves {
+  std::vector<std::vector<double>> low_ns, high_ns;  // per bias: residuals
+  std::vector<double> sigma_ns;                      // per group: the largest scatter of its classes
+};
+
+Halves halves_of(const Beacons& beacons, const FitResult& free) {
   const NormalEquations& s = free.equations;
   const std::vector<bool> weighty = weighty_classes(beacons, free.fit);
-  const auto counts = [&](size_t row) { return weighty[static_cast<size_t>(beacons.scale_class[row])]; };
-  std::vector<std::vector<double>> spreads(beacons.groups.size());
-  for (const int32_t c : free.row) {
-    const auto row = static_cast<size_t>(c);
-    if (!counts(row)) continue;
-    spreads[static_cast<size_t>(beacons.group_of(row))].push_back(beacons.spread_ns[row]);
-  }
-  std::vector<double> limit;
-  for (std::vector<double>& of_group : spreads) limit.push_back(of_group.empty() ? 0 : take_middle(of_group));
-  std::vector<std::vector<double>> low(free.group_of_bias.size()), high(free.group_of_bias.size());
-  std::vector<double> sigma(beacons.groups.size(), 0);
+  std::vector<size_t> rows;  // of the fit
+  std::vector<std::vector<double>> spreads_ns(beacons.groups.size());
   for (size_t i = 0; i < s.rows(); ++i) {
     const auto row = static_cast<size_t>(free.row[i]);
-    if (!counts(row)) continue;
-    const auto group = static_cast<size_t>(beacons.group_of(row));
-    sigma[group] = std::max(sigma[group], free.fit.sigma_ns[static_cast<size_t>(beacons.scale_class[row])]);
-    auto& half = beacons.spread_ns[row] > limit[group] ? high : low;
+    if (!weighty[static_cast<size_t>(beacons.scale_class[row])]) continue;
+    rows.push_back(i);
+    spreads_ns[static_cast<size_t>(beacons.group_of(row))].push_back(beacons.spread_ns[row]);
+  }
+  std::vector<double> limit_ns;
+  for (std::vector<double>& of_group : spreads_ns) limit_ns.push_back(of_group.empty() ? 0 : take_middle(of_group));
+  const size_t biases = free.group_of_bias.size();
+  Halves halves{std::vector<std::vector<double>>(biases), std::vector<std::vector<double>>(biases),
+                std::vector<double>(beacons.groups.size(), 0)};
+  for (const size_t i : rows) {
+    const auto row = static_cast<size_t>(free.row[i]), group = static_cast<size_t>(beacons.group_of(row));
+    const double sigma_ns = free.fit.sigma_ns[static_cast<size_t>(beacons.scale_class[row])];
+    halves.sigma_ns[group] = std::max(halves.sigma_ns[group], sigma_ns);
+    auto& half = beacons.spread_ns[row] > limit_ns[group] ? halves.high_ns : halves.low_ns;
     for (size_t k = s.begin(i); k < s.end(i); ++k) {
       half[static_cast<size_t>(s.bias[k])].push_back(free.residual_ns[k]);
     }
   }
-  std::vector<double> squares(beacons.groups.size(), 0), count(beacons.groups.size(), 0);
-  for (size_t i = 0; i < low.size(); ++i) {
-    if (low[i].size() < 4 || high[i].size() < 4) continue;
+  return halves;
+}
+
+// Per group: rms over members of half the shift of their ends between balanced and unbalanced rows, noise taken off.
+std::vector<double> rms_shift_ns(const Beacons& beacons, const FitResult& free) {
+  constexpr size_t kLeastEnds = 4;
+  constexpr double kMedianVariance = 1.6;  // of a median, as a multiple of the mean's: pi / 2, rounded up
+  Halves halves = halves_of(beacons, free);
+  std::vector<double> squares(beacons.groups.size(), 0), members(beacons.groups.size(), 0);
+  for (size_t i = 0; i < free.group_of_bias.size(); ++i) {
+    std::vector<double>&low = halves.low_ns[i], &high = halves.high_ns[i];
+    if (low.size() < kLeastEnds || high.size() < kLeastEnds) continue;
     const auto group = static_cast<size_t>(free.group_of_bias[i]);
-    const double shift = (take_middle(high[i]) - take_middle(low[i])) / 2;
-    const double noise = 1.6 * sigma[group] * sigma[group] / 4 *
-                         (1 / static_cast<double>(low[i].size()) + 1 / static_cast<double>(high[i].size()));
+    const double shift = (take_middle(high) - take_middle(low)) / 2;
+    const double noise = kMedianVariance * halves.sigma_ns[group] * halves.sigma_ns[group] / 4 *
+                         (1 / static_cast<double>(low.size()) + 1 / static_cast<double>(high.size()));
     squares[group] += shift * shift - noise;
-    ++count[group];
+    ++members[group];
   }
+  std::vector<double> rms_ns;
   for (size_t g = 0; g < squares.size(); ++g) {
-    squares[g] = count[g] > 0 ? std::sqrt(std::max(0.0, squares[g] / count[g])) : 0;
+    rms_ns.push_back(members[g] > 0 ? std::sqrt(std::max(0.0, squares[g] / members[g])) : 0);
   }
-  return squares;
+  return rms_ns;
 }
 
 // What `free` would have changed on top of `applied`, against the component's reference, at u.
@@ -198,10 +211,9 @@ std::vector<double> end_differences(const Beacons& beacons, const Fit& fit, cons
   std::vector<double> high;
   for (size_t c = 0; c < differences.size(); ++c) {
     std::vector<double>& d = differences[c];
-    const auto at = d.begin() + std::min(std::ssize(d) - 1, (std::ssize(d) * 95 + 99) / 100);
-    std::nth_element(d.begin(), at, d.end());
+    const double highest = take_nth(d, std::min(d.size() - 1, (d.size() * 95 + 99) / 100));
     const double least = free.fit.sigma_freedom[c] < kEnoughFreedom ? difference_ns(beacons, free, c) : 0;
-    high.push_back(std::max(*at, least) + coarsest);
+    high.push_back(std::max(highest, least) + coarsest);
   }
   return high;
 }
@@ -211,7 +223,7 @@ std::vector<double> end_differences(const Beacons& beacons, const Fit& fit, cons
 ErrorBars error_bars(const Beacons& beacons, const Fit& applied, const FitResult& free, const SimulatedErrors& errors,
                      const std::vector<int64_t>& resolution_ns) {
   ErrorBars bars;
-  const std::vector<double> skew = skew_bias(beacons, free);
+  const std::vector<double> skew = rms_shift_ns(beacons, free);
   const double most_skew = skew.empty() ? 0 : *std::max_element(skew.begin(), skew.end());
   bars.trace_ns.resize(beacons.traces.size());
   tbb::parallel_for(size_t{0}, beacons.traces.size(), [&](size_t t) {

@@ -7,7 +7,7 @@
 
 namespace skewscope::align {
 
-// The rows in use, and what one round needs of them beside the equations.
+// The rows in use, and what one round needs of them in addition to the equations.
 struct Rounds {
   const Beacons& beacons;
   FitResult& result;
@@ -18,7 +18,7 @@ struct Rounds {
   std::vector<double> information;  // per unknown, as of the last weights
 
   NormalEquations& s() { return result.equations; }
-  // Of the beacons: the first observation of a row here.
+  // The first observation, among those of the beacons, of a row here.
   size_t first_beacon(size_t i) const { return beacons.begin(static_cast<size_t>(result.row[i])); }
 };
 
@@ -33,8 +33,5 @@ void update_weights(Rounds& r, bool huber);
 
 // Variance of members' biases per kind of group: by the biases found and what is not known of them.
 void update_taus(Rounds& r);
-
-// Mean of the two middle values for an even count, so that a row of two is centred between its members. Reorders.
-double median_of(std::vector<double>& values);
 
 }  // namespace skewscope::align

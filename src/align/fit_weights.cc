@@ -6,6 +6,8 @@
 
 #include "fit_rounds.h"
 
+#include "skewscope/base/middle.h"
+
 namespace skewscope::align {
 namespace {
 
@@ -14,12 +16,6 @@ constexpr double kUnknownScale = 5'000;                 // ns; ends that nobody 
 constexpr double kLeastFreedom = 6, kSureFreedom = 15;  // for weights, for error bars
 constexpr double kLeastBias = 0.25;                     // of sigma: what a member's bias is taken to be at least
 constexpr double kHuber = 1.345, kTukey = 4.685;
-
-double lower_quartile(std::vector<double>& values) {
-  const auto at = values.begin() + static_cast<int64_t>(values.size() / 4);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
 
 // What a scatter found with that many degrees of freedom is multiplied by for an interval of 95 %: Student's t over the
 // normal quantile is 1 + 1.2 / freedom (Fisher 1926), and the MAD is worth 0.37 of its ends.
@@ -45,7 +41,7 @@ void set_balance(Rounds& r) {
   }
   std::vector<double> typical_spread;
   for (std::vector<double>& of_group : spreads)
-    typical_spread.push_back(of_group.empty() ? 0 : std::max(1e3, lower_quartile(of_group)));
+    typical_spread.push_back(of_group.empty() ? 0 : std::max(1e3, take_nth(of_group, of_group.size() / 4)));
   for (const int32_t c : r.result.row) {
     const auto row = static_cast<size_t>(c);
     const double imbalance = r.beacons.spread_ns[row] / typical_spread[static_cast<size_t>(r.beacons.group_of(row))];
@@ -105,19 +101,12 @@ std::vector<double> with_borrowed(const Rounds& r, double least) {
   std::vector<double> sigma = fit.sigma_ns;
   for (size_t c = 0; c < sigma.size(); ++c) {
     if (fit.sigma_freedom[c] >= least) continue;
-    sigma[c] = std::max(sigma[c], kind(c).empty() ? kUnknownScale : median_of(kind(c)));
+    sigma[c] = std::max(sigma[c], kind(c).empty() ? kUnknownScale : take_median(kind(c)));
   }
   return sigma;
 }
 
 }  // namespace
-
-double median_of(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 // 1.4826 MAD per class; a row of n has lost one degree of freedom to its median, and each of its ends what its own
 // clock was fitted to it. A class that few degrees speak for borrows the scatter of its kind: two ends always agree
@@ -150,7 +139,7 @@ void update_scales(Rounds& r) {
   sigma.assign(residuals.size(), kLeastScale);
   tbb::parallel_for(size_t{0}, residuals.size(), [&](size_t c) {
     if (freedom[c] <= 0) return;
-    sigma[c] = std::max(kLeastScale, 1.4826 * median_of(residuals[c]) * std::sqrt(ends[c] / freedom[c]));
+    sigma[c] = std::max(kLeastScale, 1.4826 * take_median(residuals[c]) * std::sqrt(ends[c] / freedom[c]));
   });
   std::vector<double>& cautious = r.result.fit.cautious_sigma_ns;
   cautious = with_borrowed(r, kSureFreedom);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "fit_rounds.h"
+#include "skewscope/base/middle.h"
 
 namespace skewscope::align {
 namespace {
@@ -32,7 +33,7 @@ void refresh(Rounds& r) {
                                 r.result.bias_ns[static_cast<size_t>(s.bias[k])];
       t.push_back(r.result.residual_ns[k]);
     }
-    const double middle = median_of(t);
+    const double middle = take_median(t);
     const double u = (static_cast<double>(base - fit.center_ns) + middle) / fit.half_window_ns;
     terms_at(u, s.terms, &s.basis[i * s.terms]);
     for (size_t k = s.begin(i); k < s.end(i); ++k) r.result.residual_ns[k] -= middle;
@@ -45,7 +46,7 @@ double typical(const NormalEquations& s, const std::vector<double>& information,
   for (size_t t = 0; t < s.traces; ++t) {
     if (information[s.term(t, p)] > 0) values.push_back(information[s.term(t, p)]);
   }
-  return values.empty() ? 1 : median_of(values);
+  return values.empty() ? 1 : take_median(values);
 }
 
 // Mean square of the bends' second differences found so far.
@@ -64,7 +65,7 @@ void set_ridge(Rounds& r, int round) {
   std::vector<double> ridge(s.terms, 0);
   double hop = 1;
   for (const Beacons::Group& group : r.beacons.groups) hop = std::max(hop, group.hop_ns);
-  // Free, beside what links may be wrong by: where it is not, their biases take what is the clocks'.
+  // Free, apart from what links may be wrong by: where it is not, their biases take what is the clocks'.
   ridge[0] = std::min(1e-6 * typical(s, r.information, 0), kFreeOffset / (hop * hop));
   if (s.terms > 1) ridge[1] = 1 / (most_b * most_b);
   if (s.terms > 2) {
@@ -142,7 +143,7 @@ std::vector<double> end_residuals_ns(const Beacons& beacons, const Fit& fit, siz
                 fit.correction_ns(static_cast<size_t>(beacons.trace[k]), beacons.end_ns[k]));
   }
   std::vector<double> sorted = t;
-  const double middle = median_of(sorted);
+  const double middle = take_median(sorted);
   for (double& v : t) v -= middle;
   return t;
 }

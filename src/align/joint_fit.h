@@ -5,7 +5,7 @@
 // iteratively reweighted rounds: Huber for two, Tukey's redescending after. A weight is
 //   psi(z)/z  x  1/sigma^2  x  balance  x  1/(1 + I tau^2)
 // sigma: 1.4826 MAD of the class (operation and size in one group), for a reduce-scatter of megabytes scatters a
-// hundred times more than a small all-reduce beside it; freed of what the clocks took of it (each end's leverage), and
+// hundred times more than a small all-reduce next to it; freed of what the clocks took of it (each end's leverage), and
 // borrowed where few degrees of freedom remain. balance: 1 / (1 + (spread / lower quartile of the group's)^2):
 // only rows in which nobody was late are free of latency waves. A member's fixed bias within its group is an unknown of
 // its own with variance tau_g^2 (at least a quarter of sigma, else what the biases found show, by one step of EM per

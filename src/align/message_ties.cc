@@ -8,6 +8,7 @@
 
 #include "collectives/open_end.h"
 #include "skewscope/base/disjoint_sets.h"
+#include "skewscope/base/middle.h"
 
 namespace skewscope::align {
 namespace {
@@ -103,7 +104,7 @@ struct Stratum {
   int64_t round_trip_ns() const { return least_ns[0] + least_ns[1]; }
 };
 
-// Of equally many messages each. `counts` says which of them tell how long a message takes.
+// Strata of equally many messages each. `counts` says which of them tell how long a message takes.
 template <class Counts>
 std::vector<Stratum> strata_of(const Messages& messages, const Counts& counts) {
   const size_t count = std::clamp<size_t>(messages.size() / kLeastPerStratum, 1, kMostStrata);
@@ -192,13 +193,6 @@ std::vector<TiedPair> closest(const JobTrace& job, std::vector<TiedPair> pairs) 
   return pairs;
 }
 
-int64_t median_of(std::vector<int64_t> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 }  // namespace
 
 std::vector<TiedPair> message_ties(const JobTrace& job, const InstanceTable& table,
@@ -221,7 +215,8 @@ std::vector<TiedPair> message_ties(const JobTrace& job, const InstanceTable& tab
     }
   }
   for (auto& [key, pair] : open) {
-    const int64_t transfer_ns = median_of(transfers[{pair.session, pair.communicator}]);
+    const std::vector<int64_t>& known = transfers[{pair.session, pair.communicator}];
+    const int64_t transfer_ns = known.empty() ? 0 : middle_of(known);
     if (tie_one_way(pairs.at(key), transfer_ns, pair)) found.push_back(std::move(pair));
   }
   found = closest(job, std::move(found));

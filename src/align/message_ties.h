@@ -39,7 +39,7 @@ struct TiedPair {
   std::vector<MessageTie> ties;  // by instance
 };
 
-// Of pairs with batches, and of those that `by_ends` lacks; by (session, communicator, low, high).
+// The pairs with batches, and those that `by_ends` lacks; by (session, communicator, low, high).
 std::vector<TiedPair> message_ties(const JobTrace& job, const InstanceTable& table,
                                    const std::vector<TwoWayLink>& by_ends);
 

@@ -9,6 +9,7 @@
 #include "clumping.h"
 #include "shared_fits.h"
 #include "skewscope/base/disjoint_sets.h"
+#include "skewscope/base/middle.h"
 
 namespace skewscope::align {
 namespace {
@@ -19,12 +20,6 @@ constexpr double kUnknownScatter = 5'000;    // ns; of ends that nobody could me
 constexpr int64_t kCausalitySlack = 50'000;  // ns
 constexpr std::array<Freedom, 4> kLadder = {Freedom::identity, Freedom::offset, Freedom::line, Freedom::bent};
 constexpr size_t kLine = 2;  // of the ladder
-
-double middle_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // The rows to judge by, in which fold each is held out; -1: in none.
 struct Folds {
@@ -178,7 +173,8 @@ struct Gain {
   double mean() const {
     return std::accumulate(per_class.begin(), per_class.end(), 0.0) / static_cast<double>(per_class.size());
   }
-  // Of the mean: by the scatter of classes, and never below what so many ends can tell, of which `alike` are as one.
+  // The deviation of the mean: by the scatter of classes, and never below what so many ends can tell, of which `alike`
+  // count as one.
   double deviation(double alike) const {
     const auto n = static_cast<double>(per_class.size());
     double squares = 0;
@@ -238,10 +234,9 @@ bool worth_correcting(const Distances& identity, const Distances& model, int64_t
   std::vector<double> recorded, left;
   for (const auto& [key, d] : identity.by_class) recorded.insert(recorded.end(), d.begin(), d.end());
   for (const auto& [key, d] : model.by_class) left.insert(left.end(), d.begin(), d.end());
-  const auto high = recorded.begin() + static_cast<int64_t>(recorded.size() * 95 / 100);
-  std::nth_element(recorded.begin(), high, recorded.end());
+  const double high = take_nth(recorded, recorded.size() * 95 / 100);
   const double half_scatter = 1.4826 * middle_of(left) / 2;
-  return *high > std::max({2'000.0, 2 * static_cast<double>(resolution_ns), half_scatter});
+  return high > std::max({2'000.0, 2 * static_cast<double>(resolution_ns), half_scatter});
 }
 
 bool contradicts_causality(const Beacons& beacons, const std::vector<bool>& use) {

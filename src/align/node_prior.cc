@@ -4,15 +4,12 @@
 #include <cmath>
 #include <map>
 
+#include "skewscope/base/middle.h"
+
 namespace skewscope::align {
 namespace {
 
 constexpr size_t kLeastMembers = 3, kLeastRows = 3;
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return (values[values.size() / 2] + values[(values.size() - 1) / 2]) / 2;
-}
 
 // Mean over draws of the variance of a term among members.
 double noise_of(const SimulatedErrors& errors, const std::vector<size_t>& members, size_t term) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "skewscope/base/disjoint_sets.h"
+#include "skewscope/base/middle.h"
 
 namespace skewscope::align {
 namespace {
@@ -28,19 +29,15 @@ std::map<std::pair<size_t, size_t>, std::vector<int64_t>> end_distances(const Jo
   return links;
 }
 
-int64_t most_of(std::vector<int64_t> distances) {
-  const auto at = distances.begin() + static_cast<int64_t>(0.95 * static_cast<double>(distances.size() - 1));
-  std::nth_element(distances.begin(), at, distances.end());
-  return *at;
-}
-
 }  // namespace
 
 std::vector<HostClock> host_clocks(const JobTrace& job, const InstanceTable& table, const ClockModel& model) {
   DisjointSets sets(job.traces.size());
   std::vector<std::pair<size_t, int64_t>> bars;  // a trace, and the bar of one of its links
-  for (const auto& [link, distances] : end_distances(job, table, model)) {
-    const int64_t bar = std::max(kLeast, most_of(distances));
+  auto links = end_distances(job, table, model);
+  for (auto& [link, distances] : links) {
+    const auto most = static_cast<size_t>(0.95 * static_cast<double>(distances.size() - 1));
+    const int64_t bar = std::max(kLeast, take_nth(distances, most));
     if (bar > kMost) continue;
     sets.unite(link.first, link.second);
     bars.emplace_back(link.first, bar);

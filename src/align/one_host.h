@@ -21,7 +21,7 @@ struct HostClock {
   int64_t bar_ns = 0;          // half width of a 95 % interval of the difference of two of them
 };
 
-// Of the traces that are in no component yet.
+// Host clocks among the traces that are in no component yet.
 std::vector<HostClock> host_clocks(const JobTrace& job, const InstanceTable& table, const ClockModel& model);
 
 }  // namespace skewscope::align

@@ -1,4 +1,4 @@
-// Fits that do not depend on one another, made by several processes and told to all.
+// Fits that do not depend on one another, made by several processes and sent to all.
 #pragma once
 
 #include <functional>

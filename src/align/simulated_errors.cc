@@ -10,10 +10,11 @@ namespace {
 
 constexpr size_t kDraws = 32;
 constexpr size_t kLarge = 1 << 18;  // observations; 8 MB of values in draws made together
-// Of the ends' scatter: where clocks were seen to drift, and where an offset is all that was seen, as a bias is one.
+// Least bias, as a share of the scatter of ends. With only an offset fitted, a bias looks like an offset, so the share
+// is larger.
 constexpr double kLeastEndBias = 0.5, kLeastLoneEndBias = 1;
 
-// What noise is of. Its signs are fixed by what it is for: bit d of the hash (splitmix64; Steele, Lea, Flood 2014) is
+// What noise stands for. Its signs are fixed by that: bit d of the hash (splitmix64; Steele, Lea, Flood 2014) is
 // the sign in draw d.
 enum class Noise : uint8_t { end, of_class, of_group, drift, curve };
 static_assert(kDraws <= 64);
@@ -27,8 +28,8 @@ uint64_t sign_bits(Noise of, uint64_t index) {
 
 double sign(uint64_t bits, size_t draw) { return (bits >> draw & 1) != 0 ? 1 : -1; }
 
-// Biases of one communicator alone cannot be told from its members' clocks: they are taken to be as large as the ends'
-// scatter, or half of it, more than the fit itself assumes.
+// Biases of one communicator alone cannot be distinguished from its members' clocks: they are taken to be as large as
+// the ends' scatter, or half of it, more than the fit itself assumes.
 std::vector<double> bias_deviations(const Beacons& beacons, const FitResult& result, double least_of_scatter) {
   std::vector<double> deviation = result.fit.group_tau_ns, least(deviation.size(), INFINITY);
   for (const int32_t c : result.row) {
@@ -47,7 +48,7 @@ std::vector<double> bias_deviations(const Beacons& beacons, const FitResult& res
 using Draws = std::array<double, kSidesAtOnce>;
 static_assert(kDraws % kSidesAtOnce == 0);
 
-// Of observation k, in row i.
+// The noise of observation k, in row i.
 Draws noise(const Beacons& beacons, const FitResult& result, const std::vector<double>& bias, size_t first_draw,
             size_t i, size_t k) {
   const NormalEquations& s = result.equations;

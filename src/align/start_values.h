@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "beacons.h"
-#include "collectives/shift_search.h"
+#include "collectives/matcher/clock_line.h"
 #include "fit.h"
 
 namespace skewscope::align {

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "collectives/open_end.h"
+#include "skewscope/base/middle.h"
 
 namespace skewscope::align {
 namespace {
@@ -79,9 +80,7 @@ int64_t bias_of(std::vector<Transfer> up, std::vector<Transfer> down) {
     }
     half_sums.push_back((t.difference_ns + down[near].difference_ns) / 2);
   }
-  const auto middle = half_sums.begin() + static_cast<int64_t>(half_sums.size() / 2);
-  std::nth_element(half_sums.begin(), middle, half_sums.end());
-  return *middle;
+  return take_middle(half_sums);
 }
 
 int64_t usual_ns(const std::vector<Transfer>& transfers) {
@@ -95,9 +94,7 @@ int64_t usual_ns(const std::vector<Transfer>& transfers) {
 int64_t usual_transfer_ns(std::vector<int64_t> shorter_ns) {
   std::erase_if(shorter_ns, [](int64_t ns) { return ns <= 0; });
   if (shorter_ns.empty()) return 0;
-  const auto low = shorter_ns.begin() + std::ssize(shorter_ns) / 10;
-  std::nth_element(shorter_ns.begin(), low, shorter_ns.end());
-  return *low;
+  return take_nth(shorter_ns, shorter_ns.size() / 10);
 }
 
 std::vector<TwoWayLink> two_way_links(const JobTrace& job, const InstanceTable& table) {

@@ -3,7 +3,7 @@
 // shows the waiting, and only the sizes of what was exchanged show why.
 // Idea: every call tells what its rank sends in all and receives in all, and mostly (lists of up to 30 members) how
 // much of it to whom and from whom. Sums of the lists over calls are a matrix of ranks. For the imbalance, the
-// all-to-alls of a group are told apart: one that gives every member what it had sent in an earlier one of the step,
+// all-to-alls of a group are distinguished: one that gives every member what it had sent in an earlier one of the step,
 // and takes what it had received there, returns that (in proportion: what goes back may be of another type); each other
 // one is a dispatch. Compared is what members receive in dispatches: what comes back is as even as what they had. Who
 // waits for it: the wait in the group's next collective after a dispatch, of which a part is charged to the members
@@ -12,7 +12,7 @@
 // and where both do they agree. A recording that begins between a dispatch and its return takes one for the other, up
 // to the end of that step.
 // Cost: one look at each member of an all-to-all, one map of open dispatches per group. Each process looks at the calls
-// that it holds; what it found is told to all.
+// that it holds; what it found is sent to all.
 #include "all_to_all.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Exchanged {
 };
 
 // What the calls of one trace tell of a pair, as sender or as receiver.
-struct ToldPair {
+struct SentPair {
   CommunicatorId communicator;
   int32_t sender = 0, receiver = 0;
   bool by_sender = false;
@@ -49,7 +49,7 @@ int64_t bytes_of(int64_t elements, DType type) {
   return elements < 0 || each <= 0 || elements > kMostBytes / each ? -1 : elements * each;
 }
 
-// Of the rank among the members; nullopt: members are not all known, or it is none of them.
+// The position of the rank among the members; nullopt: members are not all known, or it is none of them.
 std::optional<int32_t> position_of(Rank rank, const Communicator& group) {
   const auto at = std::lower_bound(group.members.begin(), group.members.end(), rank);
   if (!group.members_known() || at == group.members.end() || *at != rank) return std::nullopt;
@@ -57,9 +57,9 @@ std::optional<int32_t> position_of(Rank rank, const Communicator& group) {
 }
 
 // What this process's calls tell.
-class Told {
+class OwnExchanges {
  public:
-  Told(const JobTrace& job, const InstanceTable& table) : job_(job), table_(table) {}
+  OwnExchanges(const JobTrace& job, const InstanceTable& table) : job_(job), table_(table) {}
 
   void add(const CollectiveInstance& i) {
     for (uint32_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
@@ -68,8 +68,8 @@ class Told {
   }
 
   std::vector<Exchanged> exchanged;
-  std::vector<ToldPair> pairs() const {
-    std::vector<ToldPair> out;
+  std::vector<SentPair> pairs() const {
+    std::vector<SentPair> out;
     for (const auto& [key, sum] : pairs_) {
       const auto& [communicator, sender, receiver, by_sender] = key;
       out.push_back({communicator, sender, receiver, by_sender, sum.first, sum.second});
@@ -209,14 +209,14 @@ class GroupSums {
 };
 
 // Both ends tell of a pair: the one that tells of more calls, the sender where they tell of as many.
-void set_pairs(std::vector<ToldPair> told, std::map<CommunicatorId, AllToAllTotals>& totals) {
-  std::sort(told.begin(), told.end(), [](const ToldPair& a, const ToldPair& b) {
+void set_pairs(std::vector<SentPair> seen, std::map<CommunicatorId, AllToAllTotals>& totals) {
+  std::sort(seen.begin(), seen.end(), [](const SentPair& a, const SentPair& b) {
     return std::tuple(a.communicator, a.sender, a.receiver, !a.by_sender) <
            std::tuple(b.communicator, b.sender, b.receiver, !b.by_sender);
   });
   // Several sessions of one rank are several traces.
-  std::vector<ToldPair> sums;
-  for (const ToldPair& one : told) {
+  std::vector<SentPair> sums;
+  for (const SentPair& one : seen) {
     if (!sums.empty() && sums.back().key() == one.key()) {
       sums.back().bytes += one.bytes;
       sums.back().calls += one.calls;
@@ -224,7 +224,7 @@ void set_pairs(std::vector<ToldPair> told, std::map<CommunicatorId, AllToAllTota
       sums.push_back(one);
     }
   }
-  for (const ToldPair& sum : sums) {
+  for (const SentPair& sum : sums) {
     std::vector<AllToAllPair>& pairs = totals.at(sum.communicator).pairs;
     const bool same = !pairs.empty() && pairs.back().sender == sum.sender && pairs.back().receiver == sum.receiver;
     if (!same) pairs.push_back({sum.sender, sum.receiver, 0, 0});
@@ -238,16 +238,16 @@ std::vector<AllToAllTotals> all_to_all_totals(const JobTrace& job, const Instanc
                                               Exchange& exchange) {
   const auto is_one = [](const CollectiveInstance& i) { return i.kind == CollectiveKind::all_to_all; };
   if (std::none_of(table.instances.begin(), table.instances.end(), is_one)) return {};
-  Told told(job, table);
+  OwnExchanges own(job, table);
   std::map<CommunicatorId, AllToAllTotals> totals;
   for (const CollectiveInstance& i : table.instances) {
     if (!is_one(i) || !i.communicator.known()) continue;
     totals[i.communicator].communicator = i.communicator;
-    told.add(i);
+    own.add(i);
   }
-  std::vector<Exchanged> exchanged = all_rows(exchange, std::move(told.exchanged));
+  std::vector<Exchanged> exchanged = all_rows(exchange, std::move(own.exchanged));
   std::sort(exchanged.begin(), exchanged.end(), [](const Exchanged& a, const Exchanged& b) { return a.row < b.row; });
-  set_pairs(all_rows(exchange, told.pairs()), totals);
+  set_pairs(all_rows(exchange, own.pairs()), totals);
 
   auto next = exchanged.begin();
   std::optional<GroupSums> sums;

@@ -8,8 +8,8 @@
 
 namespace skewscope::attribute {
 
-// Of the rows that compute: computation and fills, as in RankSummary::compute_ns. Keeps what rows have covered at each
-// kRows-th row only, and walks from there: 4 bytes per row. `gpu` must outlive this, and is sorted by start.
+// When the rows ran that compute: computation and fills, as in RankSummary::compute_ns. Keeps what rows have covered at
+// each kRows-th row only, and walks from there: 4 bytes per row. `gpu` must outlive this, and is sorted by start.
 class BusyIntervals {
  public:
   explicit BusyIntervals(const GpuEvents& gpu);

@@ -8,9 +8,9 @@
 
 namespace skewscope::attribute {
 
-// Of the call of one member.
+// The class of one member's call.
 CallClass class_of(const CollectiveInstance& instance, const CollectiveCall& call, const GroupKinds& groups);
-// Of a call that is in no instance.
+// The class of a call that is in no instance.
 CallClass class_of(const CollectiveCall& call, const CommunicatorTable& communicators, const GroupKinds& groups);
 
 struct ClassedCall {
@@ -19,7 +19,7 @@ struct ClassedCall {
   LocalNs start;
   CallParts parts;
 };
-// Of all calls of one trace.
+// `calls`: all of one trace.
 std::vector<ClassTotals> class_totals(std::vector<ClassedCall> calls, const BusyIntervals& busy);
 
 // One row per class, in order.

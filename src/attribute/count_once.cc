@@ -1,5 +1,5 @@
 // Problem: calls of several streams run at once. What of each is exposed adds up to more than the GPU had of time, and
-// what one kind of calls costs cannot be told from a sum that counts a nanosecond twice.
+// what one kind of calls costs cannot be read from a sum that counts a nanosecond twice.
 // Idea: an instant at which nothing computes has one label, as in StepParts: transfer before waiting before what is not
 // told apart. Among the calls that have this label then, it is given to the one whose part began first (of equal ones,
 // the one that stands first): the others would have been exposed no earlier without it. So the sums over calls are the
@@ -66,7 +66,7 @@ class Owners {
   }
 
  private:
-  // Of the first label that any has; null: none.
+  // One with the first label that any has; null: none runs.
   const Part* first_running(int64_t now) {
     for (size_t label = 0; label < kExposed.size(); ++label) {
       size_t& front = front_[label];

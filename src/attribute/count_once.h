@@ -13,7 +13,7 @@ struct TimedParts {
   CallParts parts;
 };
 
-// Of all calls of one trace, in any order: takes from the exposed parts of each what is another's.
+// Takes from the exposed parts of each call what is another's. `calls`: all of one trace, in any order.
 void count_once(std::vector<TimedParts>& calls, const BusyIntervals& busy);
 
 }  // namespace skewscope::attribute

@@ -3,7 +3,7 @@
 // Definitions (DEFINITIONS.md, section 3): for a collective that needs every member before any can finish,
 //   last_arrival = max start;  wait_r = clip(last_arrival - start_r, 0, duration_r);  transfer_r = duration_r - wait_r.
 // For one-to-all, all-to-one and point-to-point calls the arrival waited for is that of collectives/synchronization.h.
-// Of messages each member waits for the last of its partners that it has to wait for.
+// A member that exchanges messages waits for the last of the partners that it has to wait for.
 // Blame: in the gap between two consecutive arrivals, those who are there wait and those still awaited are charged in
 // equal parts (airport game: Littlechild & Owen 1973). Charges sum to the waits exactly; the nanoseconds that do not
 // divide go to the last.

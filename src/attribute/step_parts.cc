@@ -6,7 +6,7 @@
 // end to end, so that steps that follow one another leave nothing out, and each GPU's time between two cuts is
 // labelled. What of a GPU's window is in no step is labelled the same way: with it, the steps of a rank sum to its
 // window. Labels: computing hides transfer, transfer hides waiting (while bytes move, nobody is only waiting), waiting
-// hides calls whose time is not told apart, these hide copies; what is left is idle. As RankSummary: copies are exposed
+// hides calls whose time is not split, these hide copies; what is left is idle. As RankSummary: copies are exposed
 // where neither computation nor communication runs. Cost: a sort of the calls' and copies' edges; computing rows are
 // looked up in their union, O(log n) per span.
 #include "step_parts.h"

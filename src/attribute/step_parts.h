@@ -9,7 +9,7 @@
 
 namespace skewscope::attribute {
 
-// Of a job with a GPU, steps are as they ran there.
+// On the GPU where the job has any: steps are as they ran there.
 StepBasis step_basis(const JobTrace& job);
 
 // Lays out the steps of the job from those of its traces, which it sorts by session, number and trace; each then knows

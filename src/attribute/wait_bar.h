@@ -35,7 +35,7 @@ bool contradicts(const WaitBar& bar, const std::vector<Arrival>& arrivals);
 // Whether somebody left before the last arrived, by more than three deviations: clocks or match are wrong there. Clocks
 // of unknown error are taken at their word.
 bool breaks_causality(const WaitBar& bar, const std::vector<Arrival>& arrivals);
-// Of messages: whether somebody left before one came for whom it has to wait.
+// The same for messages: whether somebody left before one came for whom it has to wait.
 bool breaks_causality(const WaitBar& bar, const std::vector<Arrival>& arrivals, const std::vector<Awaited>& awaited);
 
 // The same calls placed by their durations alone: as if all had ended at one instant.

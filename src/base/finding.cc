@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace skewscope {
 
@@ -15,6 +16,18 @@ const char* to_string(Severity severity) {
       return "error";
   }
   return "error";
+}
+
+Finding finding_of_file(Severity severity, FindingCode code, std::string file, std::string message, int64_t count) {
+  return {severity, code, std::move(file), Rank(), -1, count, std::move(message)};
+}
+
+Finding finding_of_rank(Severity severity, FindingCode code, std::string file, Rank rank, std::string message) {
+  return {severity, code, std::move(file), rank, -1, 1, std::move(message)};
+}
+
+Finding finding_of_job(Severity severity, FindingCode code, std::string message, int64_t count) {
+  return finding_of_file(severity, code, "", std::move(message), count);
 }
 
 void add_finding(Findings& findings, Finding finding) {

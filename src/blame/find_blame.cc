@@ -4,7 +4,7 @@
 // Blame moves from instance to instance in one order, so process 0 moves it; what that takes of the rows of a trace
 // (its line, the labels of its spans, its kernels) is extracted in the process that holds them. Line, labels and
 // exposed time ask when a row was launched: they are extracted in one look, so that a large job need not keep its
-// launches beside its replay.
+// launches during its replay.
 #include "skewscope/blame.h"
 
 #include <tbb/enumerable_thread_specific.h>
@@ -13,33 +13,114 @@
 
 #include <optional>
 
-#include "blocking.h"
-#include "instant_calls.h"
-#include "line_stops.h"
-#include "pipeline.h"
-#include "propagate.h"
 #include "shared_gpus.h"
-#include "what_if.h"
+#include "src/blame/line/blocking.h"
+#include "src/blame/line/line_stops.h"
+#include "src/blame/origin/propagate.h"
+#include "src/blame/pipeline/pipeline.h"
+#include "src/blame/replay/instant_calls.h"
+#include "src/blame/replay/what_if.h"
 
 namespace skewscope {
 
 namespace {
 
-void tell_exposed(const JobTrace& job, const Decomposition& decomposition, Exchange& exchange, Blame& blame) {
-  tell_first(
-      exchange, blame.traces.size(), [&](size_t t) { return job.traces[t].process; },
-      [&](ByteWriter& writer, size_t t) {
-        writer.put(blame.traces[t].exposed);
-        writer.put(blame.traces[t].instant_calls_saved_ns);
-      },
-      [&](ByteReader& reader, size_t t) {
-        reader.get(blame.traces[t].exposed);
-        reader.get(blame.traces[t].instant_calls_saved_ns);
-      });
-  tell_first(
-      exchange, blame.steps.size(), [&](size_t row) { return job[decomposition.trace_steps[row].trace].process; },
-      [&](ByteWriter& writer, size_t row) { writer.put(blame.steps[row]); },
-      [&](ByteReader& reader, size_t row) { reader.get(blame.steps[row]); });
+// What is taken of each trace while it is still known when its rows were launched: lines and marks; what was exposed
+// goes into `blame`.
+struct LookedAt {
+  std::vector<blame::RankLine> lines;    // per trace
+  std::vector<blame::LabelMarks> marks;  // per trace
+};
+
+class TraceLook {
+ public:
+  TraceLook(const blame::JobView& view, Exchange& exchange, Blame& blame)
+      : view_(view), exchange_(exchange), blame_(blame), steps_(view.d, view.job.traces.size()) {}
+
+  LookedAt at_all(const std::function<void(TraceIndex)>& launches_read) {
+    LookedAt found;
+    found.marks.resize(view_.job.traces.size());
+    tbb::enumerable_thread_specific<ColumnPacker> until_books, staying;
+    found.lines = blame::rank_lines(view_, exchange_, [&](TraceIndex trace, const blame::RankLine& line) {
+      blame::LabelMarks& marks = found.marks[trace.index()] = blame::label_marks(view_, trace, line);
+      until_books.local().pack(marks.at_end);
+      staying.local().pack(marks.at_forks);
+      add_exposed(trace, line.latency_ns, line.begin);
+      blame_.traces[trace.index()].instant_calls_saved_ns = blame::saved_by_instant_calls(view_, trace, line);
+      if (launches_read) launches_read(trace);
+    });
+    tell_exposed();
+    return found;
+  }
+
+  void at_exposed_alone() {
+    tbb::parallel_for(size_t{0}, view_.job.traces.size(), [&](size_t t) {
+      const TraceIndex trace(static_cast<int64_t>(t));
+      if (!view_.job.holds(trace)) return;
+      const RankTrace& rows = view_.job[trace];
+      add_exposed(trace, blame::launch_latency_ns(rows.gpu, rows.launches), blame::first_launched(rows));
+    });
+    tell_exposed();
+  }
+
+ private:
+  void add_exposed(TraceIndex trace, int64_t latency_ns, LocalNs begin) {
+    const blame::ExposedTime exposed = blame::exposed_time(view_.job[trace], latency_ns, begin);
+    blame_.traces[trace.index()].exposed = exposed.sums;
+    blame::add_to_steps(view_, trace, exposed.blocked, steps_.of(trace), blame_.steps);
+  }
+
+  void tell_exposed() {
+    tell_first(
+        exchange_, blame_.traces.size(), [&](size_t t) { return view_.job.traces[t].process; },
+        [&](ByteWriter& writer, size_t t) {
+          writer.put(blame_.traces[t].exposed);
+          writer.put(blame_.traces[t].instant_calls_saved_ns);
+        },
+        [&](ByteReader& reader, size_t t) {
+          reader.get(blame_.traces[t].exposed);
+          reader.get(blame_.traces[t].instant_calls_saved_ns);
+        });
+    tell_first(
+        exchange_, blame_.steps.size(), [&](size_t row) { return view_.job[view_.d.trace_steps[row].trace].process; },
+        [&](ByteWriter& writer, size_t row) { writer.put(blame_.steps[row]); },
+        [&](ByteReader& reader, size_t row) { reader.get(blame_.steps[row]); });
+  }
+
+  const blame::JobView& view_;
+  Exchange& exchange_;
+  Blame& blame_;
+  blame::StepsOfTraces steps_;
+};
+
+// What process 0 does on its own while this thread, the only one that may talk to other processes, goes on.
+class Alongside {
+ public:
+  explicit Alongside(const Exchange& exchange) : runs_(exchange.first()) {}
+
+  template <class Task>
+  void start(const Task& task) {
+    if (runs_) tasks_.run(task);
+  }
+  void finish() { tasks_.wait(); }
+
+ private:
+  bool runs_;
+  tbb::task_group tasks_;
+};
+
+std::vector<Replay> replay_islands(const blame::ReplayPlan& plan) {
+  std::vector<Replay> replayed(plan.islands.size());
+  tbb::parallel_for(size_t{0}, replayed.size(),
+                    [&](size_t i) { replayed[i] = blame::replay_job(plan, plan.islands[i]); });
+  return replayed;
+}
+
+std::vector<Pipeline> find_pipelines(const blame::ReplayPlan& plan) {
+  std::vector<Pipeline> pipelines(plan.islands.size());
+  tbb::parallel_for(size_t{0}, pipelines.size(),
+                    [&](size_t i) { pipelines[i] = blame::find_pipeline(plan, static_cast<int32_t>(i)); });
+  return pipelines;
 }
 
 void judge_islands(const blame::ReplayPlan& plan, const std::vector<Replay>& replayed, std::vector<Pipeline> pipelines,
@@ -61,58 +142,32 @@ Blame find_blame(const JobTrace& job, const InstanceTable& instances, const Cloc
   blame.traces.resize(job.traces.size());
   blame.steps.resize(decomposition.trace_steps.size());
   const blame::JobView view(job, instances, clocks, decomposition);
-  const blame::StepsOfTraces steps(decomposition, job.traces.size());
-  const auto add_exposed = [&](TraceIndex trace, int64_t latency_ns, LocalNs begin) {
-    const blame::ExposedTime exposed = blame::exposed_time(job[trace], latency_ns, begin);
-    blame.traces[trace.index()].exposed = exposed.sums;
-    blame::add_to_steps(view, trace, exposed.blocked, steps.of(trace), blame.steps);
-  };
+  TraceLook look(view, exchange, blame);
   if (instances.instances.empty()) {
-    tbb::parallel_for(size_t{0}, job.traces.size(), [&](size_t t) {
-      const TraceIndex trace(static_cast<int64_t>(t));
-      if (!job.holds(trace)) return;
-      add_exposed(trace, blame::launch_latency_ns(job[trace].gpu, job[trace].launches),
-                  blame::first_launched(job[trace]));
-    });
-    tell_exposed(job, decomposition, exchange, blame);
+    look.at_exposed_alone();
     return blame;
   }
-  std::vector<blame::LabelMarks> marks(job.traces.size());
-  tbb::enumerable_thread_specific<ColumnPacker> until_books, staying;
-  std::vector<blame::RankLine> lines =
-      blame::rank_lines(view, exchange, [&](TraceIndex trace, const blame::RankLine& line) {
-        blame::LabelMarks& of_trace = marks[trace.index()] = blame::label_marks(view, trace, line);
-        until_books.local().pack(of_trace.at_end);
-        staying.local().pack(of_trace.at_forks);
-        add_exposed(trace, line.latency_ns, line.begin);
-        blame.traces[trace.index()].instant_calls_saved_ns = blame::saved_by_instant_calls(view, trace, line);
-        if (launches_read) launches_read(trace);
-      });
-  tell_exposed(job, decomposition, exchange, blame);
-  blame::ReplayPlan plan = blame::plan_replay(view, std::move(lines));
-  tbb::task_group beside;  // this thread, the one that may talk to other processes
-  if (exchange.first()) beside.run([&] { blame::add_places(plan); });
-  auto books = std::make_optional(blame::member_books(plan, std::move(marks), exchange));
-  beside.wait();
+  LookedAt traces = look.at_all(launches_read);
+  // From here on nobody asks when a row was launched: a trace is its line, its marks and its calls.
+  blame::ReplayPlan plan = blame::plan_replay(view, std::move(traces.lines));
+  Alongside alongside(exchange);
+  alongside.start([&] { blame::add_places(plan); });
+  auto books = std::make_optional(blame::member_books(plan, std::move(traces.marks), exchange));
+  alongside.finish();
   blame::find_usual(plan, *books);
-  const size_t islands = plan.islands.size();
-  std::vector<Replay> replayed(islands);
-  std::vector<Pipeline> pipelines(islands);
-  const auto replay = [&] {  // needs no origins
+  // From here on each member has a peer, and books of what both did since all last left together.
+  std::vector<Replay> replayed;
+  std::vector<Pipeline> pipelines;
+  alongside.start([&] {
     blame::add_moments(plan);
-    tbb::parallel_for(size_t{0}, islands, [&](size_t i) { replayed[i] = blame::replay_job(plan, plan.islands[i]); });
-  };
-  if (exchange.first()) {
-    beside.run(replay);
-    beside.run([&] {
-      tbb::parallel_for(size_t{0}, islands,
-                        [&](size_t i) { pipelines[i] = blame::find_pipeline(plan, static_cast<int32_t>(i)); });
-    });
-  }
+    replayed = replay_islands(plan);
+  });
+  alongside.start([&] { pipelines = find_pipelines(plan); });
   blame::propagate(plan, *books, exchange, blame);
+  // From here on every nanosecond waited is blamed on the rank where the wait began.
   books.reset();
   const int64_t at_once_ns = blame::computing_at_once_ns(view, exchange);
-  beside.wait();
+  alongside.finish();
   if (exchange.first()) judge_islands(plan, replayed, std::move(pipelines), at_once_ns, blame);
   return blame;
 }

@@ -8,10 +8,10 @@
 #include <sstream>
 #include <string_view>
 
-#include "flat_config.h"
-#include "kept_report.h"
-#include "terminal.h"
-#include "thread_limit.h"
+#include "src/cli/commands/kept_report.h"
+#include "src/cli/options/flat_config.h"
+#include "src/cli/process/terminal.h"
+#include "src/cli/process/thread_limit.h"
 
 namespace skewscope::cli {
 namespace {
@@ -51,7 +51,7 @@ CommandLine::CommandLine() {
   add_config(app_);
   add("report", "Where the time of a job's collectives went, and who was late", report_, add_report_options,
       [this](const std::string& typed) {
-        return run_report(report_, typed, flags_that_matter(*app_.get_subcommand("report")), *exchange_);
+        return run_report(report_, {typed, flags_that_matter(*app_.get_subcommand("report")), *exchange_});
       });
   add("rank", "One GPU's trace: where its time went, what it launched and ran", rank_, add_rank_options,
       [this](const std::string&) { return run_rank(rank_); });

@@ -7,21 +7,21 @@
 #include <string>
 #include <vector>
 
-#include "compare_command.h"
-#include "digest_command.h"
+#include "src/cli/commands/compare_command.h"
+#include "src/cli/commands/digest_command.h"
 #ifdef SKEWSCOPE_GATHERER
-#include "gather_command.h"
+#include "src/cli/gathering/gather_command.h"
 #endif
-#include "inspect_command.h"
-#include "merge_command.h"
-#include "rank_command.h"
-#include "report_command.h"
-#include "scale_command.h"
+#include "src/cli/commands/inspect_command.h"
+#include "src/cli/commands/merge_command.h"
+#include "src/cli/commands/rank_command.h"
+#include "src/cli/commands/report_command.h"
+#include "src/cli/commands/scale_command.h"
 #ifdef SKEWSCOPE_GATHERER
-#include "ship_command.h"
+#include "src/cli/gathering/ship_command.h"
 #endif
-#include "simulate_command.h"
 #include "skewscope/distribute.h"
+#include "src/cli/commands/simulate_command.h"
 
 namespace skewscope::cli {
 

@@ -4,8 +4,8 @@
 #include <exception>
 
 #include "command_line.h"
-#include "interruption.h"
-#include "uncaught.h"
+#include "src/cli/process/interruption.h"
+#include "src/cli/process/uncaught.h"
 
 int main(int argc, char** argv) {
   using namespace skewscope::cli;

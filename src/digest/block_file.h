@@ -10,7 +10,7 @@
 
 namespace skewscope::digest {
 
-// Blocks as one file; the first is the plan. `decoded_bytes`: what head and budget are told.
+// Blocks as one file; the first is the plan. `decoded_bytes`: what head and budget are given.
 std::string pack_blocks(const std::vector<std::string>& blocks, uint64_t decoded_bytes);
 
 struct Head {

@@ -59,11 +59,11 @@ std::string wrong_calls(const LinkedTrace& linked) {
   }
   if (linked.open_peers.size() != linked.trace.messages.size()) return "messages and their peers differ in number";
   for (const BatchMessage& message : linked.trace.messages) {
-    if (!up_to(message.dtype, DType::uint64)) return "a message of no known type";
+    if (!is_valid(message.dtype)) return "a message of no known type";
   }
   for (const CollectiveCall& call : linked.trace.calls) {
-    if (!up_to(call.kind, CollectiveKind::send_recv) || !up_to(call.dtype, DType::uint64) ||
-        !up_to(call.source, MetadataSource::kernel_name) || !up_to(call.phase, CallPhase::optimizer)) {
+    if (!is_valid(call.kind) || !is_valid(call.dtype) || !up_to(call.source, MetadataSource::kernel_name) ||
+        !up_to(call.phase, CallPhase::optimizer)) {
       return "a call of no known kind";
     }
     if (call.module < -1 || call.module >= modules) return "a module that is not there";

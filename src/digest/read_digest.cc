@@ -150,7 +150,7 @@ class Reader {
     return failed_ ? NumberColumn() : column;
   }
 
-  // The planes of the column that next_column() told are decoded when all lengths are known to be right.
+  // The planes of the column that next_column() named are decoded when all lengths are known to be right.
   template <class Prepare, class Store>
   void later(const NumberColumn& column, Prepare prepare, Store store) {
     decodings_.push_back([=, planes = planes_of(column)] {

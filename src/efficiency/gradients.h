@@ -10,7 +10,7 @@ Work bmm_gradients(const Call& forward);
 Work addmm_gradients(const Call& forward);
 Work convolution_gradients(const Call& forward);
 Work flash_attn_gradients(const Call& forward);
-// Of the node that call.name names: ScaledDotProduct{Flash,Efficient,Cudnn}AttentionBackward0.
+// The gradients of the node that call.name names: ScaledDotProduct{Flash,Efficient,Cudnn}AttentionBackward0.
 Work dot_product_gradients(const Call& forward);
 
 }  // namespace skewscope::efficiency

@@ -99,8 +99,8 @@ Work causal_conv_backward(const Call& call) {
   return causal_conv(call, 2, 3 * bytes_of(call.at(0)) + 2 * bytes_of(call.at(1)));
 }
 
-// Of what `bytes` weights of E experts hold, those of the experts chosen: which they are is not recorded; of equally
-// likely ones 1 - (1 - topk/E)^M are expected to be read.
+// The part of the `bytes` weights of E experts that the chosen ones hold. Which they are is not recorded; if all are
+// equally likely, a share of 1 - (1 - topk/E)^M is expected to be read.
 Amount expected_weights(const Amount& bytes, const Amount& tokens, int64_t experts, int64_t topk) {
   const auto all = bytes.value(), m = tokens.value();
   if (!all || !m) return all ? tokens : bytes;

@@ -1,11 +1,11 @@
-// What SIGHUP changes: options of before beside those of after.
+// What SIGHUP changes: the options of before next to those of after.
 #pragma once
 
 #include <map>
 #include <string>
 
 #include "skewscope/gather.h"
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 
 namespace skewscope::gather {
 

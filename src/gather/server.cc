@@ -2,7 +2,6 @@
 //
 // The process that makes reports is forked first, while there is one thread. The store recovers before anybody is
 // listened to. At the end connections go before the store, so that what they hold of it is given back.
-#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -14,13 +13,14 @@
 #include <cstring>
 #include <thread>
 
-#include "connection.h"
-#include "endpoints.h"
-#include "listener.h"
-#include "log.h"
 #include "reload.h"
-#include "reports.h"
-#include "service_manager.h"
+#include "skewscope/base/file_text.h"
+#include "src/gather/endpoints/endpoints.h"
+#include "src/gather/http/connection.h"
+#include "src/gather/http/listener.h"
+#include "src/gather/process/log.h"
+#include "src/gather/process/service_manager.h"
+#include "src/gather/reports/reports.h"
 #include "start_rules.h"
 
 namespace skewscope::gather {
@@ -54,11 +54,8 @@ int next_signal(milliseconds time) {
 
 // Resident, of this process; 0 where the kernel does not tell.
 uint64_t memory_in_use() {
-  std::array<char, 128> text{};
-  const int statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  const ssize_t got = statm < 0 ? -1 : read(statm, text.data(), text.size() - 1);
-  if (statm >= 0) close(statm);
-  const char* resident = got < 0 ? nullptr : std::strchr(text.data(), ' ');  // the first number is the address space
+  const std::string text = file_text("/proc/self/statm").value_or("");
+  const char* resident = std::strchr(text.c_str(), ' ');  // the first number is the address space
   return resident == nullptr ? 0 : std::strtoull(resident, nullptr, 10) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
@@ -78,7 +75,7 @@ void warn_of_open_key(const GatherOptions& options) {
   log_warning("private_key_open", {{"err", "others can read or write it; chmod 600 " + options.private_key}});
 }
 
-// Of the listeners on this machine alone. On that of metrics nobody says who they are: the one that came first goes
+// For the listeners of this machine alone. On that of metrics nobody says who they are: the one that came first goes
 // when another comes.
 GatherLimits side_limits() {
   GatherLimits limits;
@@ -202,7 +199,7 @@ class Daemon {
     if (failed_.exchange(true)) return;
     why_ = why;
     log_error("store_failed", {{"err", why}});
-    failure_told_ = true;
+    failure_logged_ = true;
   }
 
   // The manager hears from us only while each thread of the network and of the store gets on with what it does.
@@ -220,7 +217,7 @@ class Daemon {
   void run(const GatherOptions& options, const std::function<Result<GatherOptions>()>& reload) {
     in_use_ = options;
     files_in_use_ = secrets_of(options);
-    for (auto next_beat = Clock::now(); !failure_told_;) {
+    for (auto next_beat = Clock::now(); !failure_logged_;) {
       if (Clock::now() >= next_beat) {
         if (forker_gone_ = !forker_->alive(); forker_gone_) {
           log_error("forker_gone", {{"err", kForkerHasEnded}});
@@ -232,7 +229,7 @@ class Daemon {
       }
       const int signal = next_signal(kBeat);
       if (signal == SIGHUP) {
-        take_anew(reload);
+        reload_options(reload);
       } else if (signal != 0) {
         log_info("stopping", {{"signal", int64_t{signal}}});
         return;
@@ -241,7 +238,7 @@ class Daemon {
   }
 
   // All of it or nothing: certificates, keys, options.
-  void take_anew(const std::function<Result<GatherOptions>()>& reload) {
+  void reload_options(const std::function<Result<GatherOptions>()>& reload) {
     notify_manager("RELOADING=1");
     const auto refuse = [](const Error& error) {
       log_error("reload_refused", {{"err", error.message}});
@@ -303,7 +300,7 @@ class Daemon {
   GatherOptions in_use_;
   NamedFiles files_in_use_;
   int beats_missed_ = 0;
-  std::atomic<bool> failed_{false}, failure_told_{false};
+  std::atomic<bool> failed_{false}, failure_logged_{false};
   std::string why_;
 };
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "endpoints.h"
-#include "listener.h"
+#include "src/gather/endpoints/endpoints.h"
+#include "src/gather/http/listener.h"
 
 namespace skewscope::gather {
 

@@ -8,9 +8,11 @@
 #include <set>
 #include <tuple>
 
-#include "call_modules.h"
-#include "group_members.h"
-#include "sessions.h"
+#include "skewscope/base/common_folder.h"
+#include "src/ingest/link/call_modules.h"
+#include "src/ingest/ranks/group_members.h"
+#include "src/ingest/ranks/sessions.h"
+#include "src/ingest/text/number_list.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -20,16 +22,16 @@ class Assembler {
   Assembler(std::vector<TraceFile>& files, const RankOverrides& overrides, const std::vector<int32_t>& only_ranks,
             const ResolvedRanks* ranks)
       : files_(files), overrides_(overrides), known_ranks_(ranks), only_ranks_(only_ranks.begin(), only_ranks.end()) {
-    result_.places.resize(files.size());
+    result_.ranks.resize(files.size());
   }
 
   Result<AssembledJob> assemble() {
-    place_ranks();
+    resolve_ranks_of_files();
     if (usable_.empty()) return Error{ErrorKind::no_input, why_nothing_is_usable()};
     keep_only_ranks();
     if (kept_.empty()) return Error{ErrorKind::no_input, "--ranks: none of the traces found has one of these ranks"};
     if (no_step_is_left()) return Error{ErrorKind::no_input, "--steps: no trace has such a step; " + recorded_steps()};
-    place_sessions();
+    find_sessions();
     resolve_communicators();
     collect_findings();
     name_modules();
@@ -58,7 +60,7 @@ class Assembler {
     result_.job.findings.insert(result_.job.findings.end(), findings.begin(), findings.end());
   }
 
-  void place_ranks() {
+  void resolve_ranks_of_files() {
     std::vector<RankEvidence> evidence;
     for (size_t i = 0; i < files_.size(); ++i) {
       if (!files_[i].usable) continue;
@@ -69,9 +71,9 @@ class Assembler {
     report_useless_map(evidence);
     for (size_t k = 0; k < usable_.size(); ++k) files_[usable_[k]].evidence = std::move(evidence[k]);
     for (size_t k = 0; k < usable_.size(); ++k) {
-      FilePlace& place = result_.places[usable_[k]];
-      place.rank = ranks.files[k].rank;
-      place.rank_source = ranks.files[k].source;
+      FileRank& file_rank = result_.ranks[usable_[k]];
+      file_rank.rank = ranks.files[k].rank;
+      file_rank.rank_source = ranks.files[k].source;
       if (ranks.files[k].synthetic) synthetic_.insert(usable_[k]);
     }
     result_.job.world_size = ranks.world_size;
@@ -83,13 +85,14 @@ class Assembler {
     const bool used = std::any_of(evidence.begin(), evidence.end(),
                                   [&](const RankEvidence& file) { return overrides_.from_map(file.file) >= 0; });
     if (!overrides_.has_map() || used) return;
-    result_.job.findings.push_back({Severity::warning, "rank-map-no-match", "", Rank(), -1, 1,
-                                    "no path in --rank-map is a trace that was read; other sources decide the ranks"});
+    result_.job.findings.push_back(
+        finding_of_job(Severity::warning, "rank-map-no-match",
+                       "no path in --rank-map is a trace that was read; other sources decide the ranks"));
   }
 
   void keep_only_ranks() {
     for (const size_t i : usable_) {
-      if (only_ranks_.empty() || only_ranks_.count(result_.places[i].rank.value) > 0) kept_.push_back(i);
+      if (only_ranks_.empty() || only_ranks_.count(result_.ranks[i].rank.value) > 0) kept_.push_back(i);
     }
   }
 
@@ -107,11 +110,11 @@ class Assembler {
     return "recorded are steps from " + std::to_string(*steps.begin()) + " to " + std::to_string(*steps.rbegin());
   }
 
-  void place_sessions() {
+  void find_sessions() {
     std::vector<Capture> captures;
     for (const size_t i : kept_) {
       const TraceFile& file = files_[i];
-      captures.push_back({file.evidence.file, result_.places[i].rank, file.evidence.name.capture,
+      captures.push_back({file.evidence.file, result_.ranks[i].rank, file.evidence.name.capture,
                           file.evidence.name.capture_number, file.evidence.first_event, file.evidence.last_event,
                           std::ssize(file.linked.trace.calls) + file.calls_elsewhere});
     }
@@ -120,21 +123,21 @@ class Assembler {
     result_.job.sessions = sessions.sessions;
     std::vector<size_t> in_job;
     for (size_t k = 0; k < kept_.size(); ++k) {
-      FilePlace& place = result_.places[kept_[k]];
-      place.session = sessions.of_capture[k];
-      if (place.session.known()) in_job.push_back(kept_[k]);
+      FileRank& file_rank = result_.ranks[kept_[k]];
+      file_rank.session = sessions.of_capture[k];
+      if (file_rank.session.known()) in_job.push_back(kept_[k]);
     }
     kept_ = std::move(in_job);
     std::sort(kept_.begin(), kept_.end(), [&](size_t a, size_t b) {
-      return std::tie(result_.places[a].session, result_.places[a].rank) <
-             std::tie(result_.places[b].session, result_.places[b].rank);
+      return std::tie(result_.ranks[a].session, result_.ranks[a].rank) <
+             std::tie(result_.ranks[b].session, result_.ranks[b].rank);
     });
   }
 
   void resolve_communicators() {
     std::vector<TraceGroups> traces;
     for (const size_t i : kept_) {
-      traces.push_back({result_.places[i].rank, synthetic_.count(i) > 0, files_[i].evidence.file,
+      traces.push_back({result_.ranks[i].rank, synthetic_.count(i) > 0, files_[i].evidence.file,
                         &files_[i].evidence.distributed.groups, &files_[i].linked.groups});
     }
     ResolvedGroups groups = resolve_groups(traces, result_.job.world_size);
@@ -192,14 +195,14 @@ class Assembler {
   void collect_findings() {
     for (size_t i = 0; i < files_.size(); ++i) {
       for (Finding& finding : files_[i].linked.findings) {
-        if (!finding.rank.known()) finding.rank = result_.places[i].rank;
+        if (!finding.rank.known()) finding.rank = result_.ranks[i].rank;
       }
       add_findings(files_[i].linked.findings);
     }
     for (Finding& finding : result_.job.findings) {
       if (finding.rank.known() || finding.file.empty()) continue;
       for (size_t i = 0; i < files_.size(); ++i) {
-        if (files_[i].evidence.file == finding.file) finding.rank = result_.places[i].rank;
+        if (files_[i].evidence.file == finding.file) finding.rank = result_.ranks[i].rank;
       }
     }
   }
@@ -215,11 +218,11 @@ class Assembler {
 
   // Names get ids of the job's table in order of first use, trace by trace.
   void add_trace(TraceFile& file) {
-    const FilePlace& place = result_.places[static_cast<size_t>(&file - files_.data())];
+    const FileRank& file_rank = result_.ranks[static_cast<size_t>(&file - files_.data())];
     RankTrace trace = std::move(file.linked.trace);
-    trace.rank = place.rank;
-    trace.session = place.session;
-    trace.rank_source = place.rank_source;
+    trace.rank = file_rank.rank;
+    trace.session = file_rank.session;
+    trace.rank_source = file_rank.rank_source;
     std::vector<StringId> job_id(file.linked.strings.size());
     for (StringId& name : trace.gpu.name) {
       StringId& id = job_id[name.index()];
@@ -264,17 +267,9 @@ class Assembler {
 
   // Base name of the deepest folder that holds all traces.
   std::string folder_name() const {
-    namespace fs = std::filesystem;
-    fs::path common;
-    for (const size_t i : kept_) {
-      const fs::path folder = files_[i].evidence.folder;
-      if (i == kept_.front()) common = folder;
-      fs::path shared;
-      auto b = folder.begin();
-      for (auto a = common.begin(); a != common.end() && b != folder.end() && *a == *b; ++a, ++b) shared /= *a;
-      common = shared;
-    }
-    return common.filename().string();
+    std::vector<std::filesystem::path> folders;
+    for (const size_t i : kept_) folders.emplace_back(files_[i].evidence.folder);
+    return common_folder(folders).filename().string();
   }
 
   void report_missing_ranks() {
@@ -299,8 +294,9 @@ class Assembler {
       if (job.sessions > 1) message += " in session " + std::to_string(session);
     }
     if (message.empty()) return;
-    job.findings.push_back({Severity::warning, "missing-ranks", "", Rank(), -1, count,
-                            message + ": instances they belong to are incomplete, their waits lower bounds"});
+    job.findings.push_back(
+        finding_of_job(Severity::warning, "missing-ranks",
+                       message + ": instances they belong to are incomplete, their waits lower bounds", count));
   }
 
   std::vector<TraceFile>& files_;
@@ -317,20 +313,6 @@ class Assembler {
 Result<AssembledJob> assemble_job(std::vector<TraceFile>& files, const RankOverrides& overrides,
                                   const std::vector<int32_t>& only_ranks, const ResolvedRanks* ranks) {
   return Assembler(files, overrides, only_ranks, ranks).assemble();
-}
-
-std::string as_ranges(const std::vector<int32_t>& numbers, size_t most) {
-  std::string text;
-  size_t ranges = 0;
-  for (size_t i = 0; i < numbers.size();) {
-    if (++ranges > most) return text + " and " + std::to_string(numbers.size() - i) + " more";
-    size_t last = i;
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    text += (text.empty() ? "" : ", ") + std::to_string(numbers[i]);
-    if (last > i) text += "-" + std::to_string(numbers[last]);
-    i = last + 1;
-  }
-  return text;
 }
 
 }  // namespace skewscope::ingest

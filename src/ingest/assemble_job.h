@@ -3,15 +3,15 @@
 
 #include <vector>
 
-#include "rank_overrides.h"
-#include "rank_resolution.h"
-#include "read_files.h"
 #include "skewscope/base/result.h"
 #include "skewscope/model/job_trace.h"
+#include "skewscope/model/trace_file.h"
+#include "src/ingest/ranks/rank_overrides.h"
+#include "src/ingest/ranks/rank_resolution.h"
 
 namespace skewscope::ingest {
 
-struct FilePlace {
+struct FileRank {
   Rank rank;  // none: not a rank
   std::string rank_source;
   SessionId session;  // none: left out of the job
@@ -19,15 +19,12 @@ struct FilePlace {
 
 struct AssembledJob {
   JobTrace job;
-  std::vector<FilePlace> places;  // row = row of `files`
+  std::vector<FileRank> ranks;  // row = row of `files`
 };
 
 // Takes the linked traces of `files`. `ranks`: of its usable files, where they are known. Errors: no_input when no file
 // is usable or `only_ranks` leaves none.
 Result<AssembledJob> assemble_job(std::vector<TraceFile>& files, const RankOverrides& overrides,
                                   const std::vector<int32_t>& only_ranks, const ResolvedRanks* ranks = nullptr);
-
-// "2-5, 7": sorted numbers as ranges, the rest counted after `most` ranges.
-std::string as_ranges(const std::vector<int32_t>& numbers, size_t most = 8);
 
 }  // namespace skewscope::ingest

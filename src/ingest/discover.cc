@@ -11,10 +11,11 @@
 #include <string_view>
 #include <utility>
 
-#include "other_format.h"
 #include "share_files.h"
 #include "skewscope/digest.h"
 #include "skewscope/ingest.h"
+#include "src/ingest/content/other_format.h"
+#include "trace_readers.h"
 
 namespace skewscope {
 namespace {
@@ -25,9 +26,27 @@ bool has_suffix(std::string_view name, std::string_view suffix) {
   return name.size() > suffix.size() && name.substr(name.size() - suffix.size()) == suffix;
 }
 
+const std::vector<std::string>& trace_suffixes() {
+  static const std::vector<std::string> suffixes = ingest::TraceReaders().suffixes();
+  return suffixes;
+}
+
 bool looks_like_trace_name(const std::string& name) {
-  return name.front() != '.' && (has_suffix(name, ".json") || has_suffix(name, ".json.gz") ||
-                                 has_suffix(name, ".json.zst") || has_suffix(name, kDigestSuffix));
+  if (name.front() == '.') return false;
+  const std::vector<std::string>& suffixes = trace_suffixes();
+  return has_suffix(name, kDigestSuffix) ||
+         std::any_of(suffixes.begin(), suffixes.end(),
+                     [&](const std::string& suffix) { return has_suffix(name, suffix); });
+}
+
+// "no .json, .json.gz or .json.zst file in it".
+std::string no_trace_in_it() {
+  const std::vector<std::string>& suffixes = trace_suffixes();
+  std::string text = "no ";
+  for (size_t i = 0; i < suffixes.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 < suffixes.size() ? ", " : " or ") + suffixes[i];
+  }
+  return text + " file in it";
 }
 
 // A report directory of ours: its JSON files are results, not traces.
@@ -36,7 +55,7 @@ bool is_report_directory(const fs::path& folder) {
   return fs::exists(folder / "COMPLETE", failed) && fs::exists(folder / "report.json", failed);
 }
 
-// Documents of ours beside traces (truth.json of `simulate`, a loose report.json) name their schema at the head.
+// Documents of ours next to traces (truth.json of `simulate`, a loose report.json) name their schema at the head.
 bool is_own_document(const fs::path& file) {
   if (!has_suffix(file.filename().native(), ".json")) return false;
   std::ifstream in(file, std::ios::binary);
@@ -103,7 +122,7 @@ void add_pattern(const std::string& pattern, Found& found) {
   globfree(&hits);
 }
 
-// Where files really are, or as they are spelled where that cannot be told. Of those that are no links, only the
+// Where files really are, or as they are spelled where that cannot be told. Where files are no links, only the
 // folders are resolved, each once.
 class RealPaths {
  public:
@@ -167,7 +186,7 @@ Result<Found> files_of(const std::string& path) {
       const bool report = is_report_directory(path);
       return Error{ErrorKind::no_input,
                    path + (report ? std::string(": is a report directory, not a directory of traces")
-                                  : ": no .json, .json.gz or .json.zst file in it" + what_is_there(path))};
+                                  : ": " + no_trace_in_it() + what_is_there(path))};
     }
   } else if (fs::exists(status)) {
     found.files.push_back(path);
@@ -181,7 +200,7 @@ Result<Found> files_of(const std::string& path) {
   return found;
 }
 
-// Of all processes: on disks of the nodes, each finds its own.
+// What all processes found: on disks of the nodes, each finds its own.
 std::set<std::string> found_somewhere(const std::vector<std::string>& own, Exchange& exchange) {
   ByteWriter writer;
   for (const std::string& path : own) writer.put(path);

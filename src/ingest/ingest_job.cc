@@ -9,12 +9,13 @@
 #include <set>
 
 #include "assemble_job.h"
-#include "choose_job.h"
-#include "find_jobs.h"
-#include "lost_base_time.h"
 #include "read_files.h"
 #include "share_files.h"
 #include "skewscope/ingest.h"
+#include "src/ingest/jobs/choose_job.h"
+#include "src/ingest/jobs/find_jobs.h"
+#include "src/ingest/stamps/lost_base_time.h"
+#include "usable_files.h"
 
 namespace skewscope {
 namespace {
@@ -90,16 +91,16 @@ void mark_copies(const ingest::FoundJobs& found, std::vector<TraceFile>& files) 
   }
 }
 
-void add_places(const ingest::AssembledJob& assembled, const RowsOfAll& rows, std::vector<FileSummary>& summaries) {
+void add_ranks(const ingest::AssembledJob& assembled, const RowsOfAll& rows, std::vector<FileSummary>& summaries) {
   std::map<std::string, size_t> row_of;
   for (size_t k = 0; k < rows.size(); ++k) {
     FileSummary& summary = summaries[rows[k]];
     row_of.emplace(summary.file, rows[k]);
-    if (!assembled.places[k].rank.known()) continue;
-    summary.rank = assembled.places[k].rank;
-    summary.rank_source = assembled.places[k].rank_source;
+    if (!assembled.ranks[k].rank.known()) continue;
+    summary.rank = assembled.ranks[k].rank;
+    summary.rank_source = assembled.ranks[k].rank_source;
     if (summary.world_size == 0) summary.world_size = assembled.job.world_size;
-    summary.session = std::max(assembled.places[k].session.value, 0);
+    summary.session = std::max(assembled.ranks[k].session.value, 0);
   }
   for (const Finding& finding : assembled.job.findings) {
     const auto row = row_of.find(finding.file);
@@ -108,7 +109,7 @@ void add_places(const ingest::AssembledJob& assembled, const RowsOfAll& rows, st
 }
 
 // A copy is of the rank and the job of what it is a copy of.
-void add_places_of_copies(const ingest::FoundJobs& found, std::vector<FileSummary>& summaries) {
+void add_ranks_of_copies(const ingest::FoundJobs& found, std::vector<FileSummary>& summaries) {
   for (const auto& [copy, original] : found.copies) {
     summaries[copy].rank = summaries[original].rank;
     summaries[copy].rank_source = summaries[original].rank_source;
@@ -163,14 +164,14 @@ Result<std::vector<TraceFile>> read_all(const std::vector<std::string>& files, c
   if (const auto all = agree(exchange, failure_of(read)); !all.ok()) return all.error();
   {
     const StageTimer::Scope scope(timer, "tell other processes");
-    read = ingest::tell_files(std::move(read).value(), exchange);
+    read = ingest::gather_files(std::move(read).value(), exchange);
   }
   if (!read.ok()) return read.error();
   ingest::tell_apart(read.value());
   // A digest takes the place of the trace it was made of, wherever it lies itself.
   std::stable_sort(read.value().begin(), read.value().end(),
                    [](const TraceFile& a, const TraceFile& b) { return a.evidence.file < b.evidence.file; });
-  ingest::judge_files(read.value());
+  ingest::mark_usable(read.value());
   ingest::restore_base_times(read.value());
   return read;
 }
@@ -221,11 +222,11 @@ Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const Inge
   sort_findings(job.findings);
   if (found.jobs.size() == 1) found.jobs.front().job.name = job.name;
   job.jobs_found = described(found);
-  add_places(assembled.value(), taken.rows, summaries);
+  add_ranks(assembled.value(), taken.rows, summaries);
   for (const ingest::JobFiles& of : found.jobs) {
     for (const size_t i : of.rows) summaries[i].job = of.job.name;
   }
-  add_places_of_copies(found, summaries);
+  add_ranks_of_copies(found, summaries);
   leave_to_others(exchange.process(), job);
   return IngestedJob{std::move(job), std::move(summaries)};
 }
@@ -257,11 +258,11 @@ Result<InspectedFiles> inspect_files(const std::vector<std::string>& files, cons
     std::set<Rank> present;
     for (const RankTrace& trace : job.traces) present.insert(trace.rank);
     row.ranks = static_cast<int32_t>(present.size());
-    add_places(assembled.value(), taken.rows, inspected.files);
+    add_ranks(assembled.value(), taken.rows, inspected.files);
     for (const size_t i : found.jobs[k].rows) inspected.files[i].job = row.found.name;
     inspected.jobs.push_back(std::move(row));
   }
-  add_places_of_copies(found, inspected.files);
+  add_ranks_of_copies(found, inspected.files);
   return inspected;
 }
 

@@ -10,12 +10,14 @@
 #include <map>
 #include <optional>
 
-#include "digest_file.h"
-#include "memory_budget.h"
 #include "read_files.h"
+#include "skewscope/base/common_folder.h"
+#include "skewscope/base/whole_file.h"
 #include "skewscope/digest.h"
-#include "skewscope/ingest.h"
-#include "whole_file.h"
+#include "skewscope/ingest/make_digests.h"
+#include "src/ingest/content/memory_budget.h"
+#include "src/ingest/digests/digest_file.h"
+#include "usable_files.h"
 
 namespace skewscope {
 namespace {
@@ -27,15 +29,6 @@ fs::path normal(const fs::path& path) { return fs::absolute(path).lexically_norm
 bool is_below(const fs::path& path, const fs::path& folder) {
   const auto differ = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
   return differ.first == folder.end() || differ.first->empty();  // "a/" ends in an empty part
-}
-
-// The deepest folder that holds all files; absolute.
-fs::path common_folder(const std::vector<std::string>& files) {
-  fs::path common = normal(files.front()).parent_path();
-  for (const std::string& file : files) {
-    while (!is_below(normal(file), common)) common = common.parent_path();
-  }
-  return common;
 }
 
 // A trace and where its digest goes: "a/rank0.json.gz" -> "DIR/a/rank0.json.gz.digest". Hidden folders and files become
@@ -58,7 +51,9 @@ fs::path digest_path(const std::string& file, const fs::path& folder, const fs::
 
 // Digests that lie in `directory` already are not made again.
 std::vector<Job> plan(const std::vector<std::string>& files, const std::string& directory) {
-  const fs::path folder = common_folder(files);
+  std::vector<fs::path> folders;
+  for (const std::string& file : files) folders.push_back(normal(file).parent_path());
+  const fs::path folder = common_folder(folders);
   std::vector<Job> jobs;
   for (const std::string& file : files) {
     if (fs::path(file).extension() == kDigestSuffix && is_below(normal(file), normal(directory))) continue;
@@ -115,8 +110,7 @@ Result<Made> make_digest(const Job& job, bool force, const IngestOptions& option
   budget.give_back(ingest::bytes_of(file.linked.trace));  // gone when it is written
   if (!ingest::could_be_read(file)) return Made{};
   if (auto folder = make_folder(job.digest.parent_path()); !folder.ok()) return folder.error();
-  if (auto done = ingest::write_whole_file(to_digest(file), job.digest.string(), force); !done.ok())
-    return done.error();
+  if (auto done = write_whole_file(to_digest(file), job.digest.string(), force); !done.ok()) return done.error();
   const bool trace = file.kind == ContentKind::rank_trace || file.kind == ContentKind::front_end;
   if (trace) return Made{Made::Of::a_trace, ""};
   ingest::report_left_out(file);

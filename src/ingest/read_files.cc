@@ -8,18 +8,18 @@
 #include <algorithm>
 #include <cassert>
 #include <filesystem>
-#include <map>
 #include <optional>
 
-#include "digest_cache.h"
-#include "digest_file.h"
-#include "keep_steps.h"
-#include "link_calls.h"
-#include "link_details.h"
-#include "memory_budget.h"
-#include "rank_resolution.h"
-#include "reading.h"
-#include "trace_reader.h"
+#include "src/ingest/content/memory_budget.h"
+#include "src/ingest/content/no_trace.h"
+#include "src/ingest/digests/digest_cache.h"
+#include "src/ingest/digests/digest_file.h"
+#include "src/ingest/link/keep_steps.h"
+#include "src/ingest/link/link_calls.h"
+#include "src/ingest/link/link_details.h"
+#include "src/ingest/ranks/rank_evidence.h"
+#include "src/ingest/ranks/rank_resolution.h"
+#include "trace_readers.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -65,18 +65,18 @@ void forget_details(LinkedTrace& linked) {
 }
 
 // The error where what is made of it would not fit.
-std::optional<Error> visit_file(const TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
+std::optional<Error> use_details(const TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
   const LinkedTrace& linked = file.linked;
   assert(!linked.detail || check_invariants(*linked.detail, linked.trace).empty());
-  const bool counts = budget.limit_bytes() > 0 && options.bytes_to_visit && linked.detail;
-  const int64_t visiting = counts ? options.bytes_to_visit(linked) : 0;
+  const bool counts = budget.limit_bytes() > 0 && options.bytes_while_details_last && linked.detail;
+  const int64_t visiting = counts ? options.bytes_while_details_last(linked) : 0;
   const bool fits = budget.take(visiting);
-  if (fits) options.visit(file);
+  if (fits) options.while_details_last(file);
   budget.give_back(visiting);
   return fits ? std::nullopt : std::optional(budget.exceeded_by(file.path));
 }
 
-// Of a trace and its details, what is kept of some steps; its strings are lent.
+// What is kept of a trace and its details for some steps; the strings of the file are lent.
 TraceFile copy_steps(TraceFile& file, const StepNumbers& steps) {
   const LinkedTrace& linked = file.linked;
   TraceFile shown;
@@ -97,28 +97,29 @@ TraceFile copy_steps(TraceFile& file, const StepNumbers& steps) {
 }
 
 // Where the file itself keeps all steps.
-std::optional<Error> visit_steps(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
+std::optional<Error> use_details_of_steps(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
   const LinkedTrace& linked = file.linked;
   const int64_t copied = ingest::bytes_of(linked.trace) + (linked.detail ? ingest::bytes_of(*linked.detail) : 0);
   const bool fits = budget.take(copied);
   std::optional<Error> error = fits ? std::nullopt : std::optional(budget.exceeded_by(file.path));
   if (fits) {
     TraceFile shown = copy_steps(file, *options.steps);
-    error = visit_file(shown, options, budget);
+    error = use_details(shown, options, budget);
     file.linked.strings = std::move(shown.linked.strings);
   }
   budget.give_back(copied);
   return error;
 }
 
-// Details are charged until they were visited, as they were read: rows that `steps` leaves out still have their memory.
-std::optional<Error> keep_and_visit(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
+// Details are charged until they were used, as they were read: rows that `steps` leaves out still have their memory.
+std::optional<Error> keep_and_use(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
   LinkedTrace& linked = file.linked;
   const int64_t details = linked.detail ? ingest::bytes_of(*linked.detail) : 0;
   if (options.steps && !options.whole) keep_steps(file, *options.steps);
-  if (!options.visit) return std::nullopt;
+  if (!options.while_details_last) return std::nullopt;
   const bool copy = options.steps && options.whole && linked.detail;
-  if (auto error = copy ? visit_steps(file, options, budget) : visit_file(file, options, budget)) return error;
+  if (auto error = copy ? use_details_of_steps(file, options, budget) : use_details(file, options, budget))
+    return error;
   if (!linked.detail) return std::nullopt;
   const int64_t strings = bytes_of(linked.strings);
   forget_details(linked);
@@ -150,37 +151,12 @@ Result<TraceFile> parse_file(const std::string& path, const TraceReaders& reader
   return link_within(budget, std::move(content).value());
 }
 
-struct Reason {
-  FindingCode code;
-  const char* format;
-  const char* message;
-};
-
-Reason reason_of(ContentKind kind) {
-  switch (kind) {
-    case ContentKind::execution_trace:
-      return {"execution-trace", "not a rank: execution trace",
-              "an execution trace, without times on the GPU; left out"};
-    case ContentKind::merged_trace:
-      return {"merged-trace", "not a rank: merged trace",
-              "several ranks merged into one file; left out: give the ranks' own files"};
-    case ContentKind::front_end:
-      return {"front-end", "not a rank: front end", "a process without GPU work and collectives; left out"};
-    case ContentKind::empty:
-      return {"empty-file", "empty", "no event in it; left out"};
-    case ContentKind::not_a_trace:
-      return {"not-a-trace", "not a trace", "no profiler trace; left out"};
-    case ContentKind::rank_trace:
-      break;
-  }
-  return {{}, "kineto json", ""};
-}
-
 }  // namespace
 
 TraceFile link_file(FileContent content) {
   TraceFile file;
   file.kind = content.kind;
+  file.format = content.format;
   file.compression = content.compression;
   file.job_name = content.job_name;
   file.bytes = content.bytes;
@@ -188,7 +164,7 @@ TraceFile link_file(FileContent content) {
   file.evidence = evidence_of(content);
   const std::string path = content.file;
   file.linked = link_calls(std::move(content));
-  set_place(path, file);
+  set_path(path, file);
   file.evidence.first_event = file.linked.trace.first_event;
   file.evidence.last_event = file.linked.trace.last_event;
   return file;
@@ -201,16 +177,17 @@ Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& 
     const bool unreadable = !digest.ok() && digest.error().kind == ErrorKind::unreadable;
     return unreadable ? link_file(unreadable_content(path, digest.error().message)) : std::move(digest);
   }
-  if (options.visit) return parse_file(path, readers, budget);  // a digest has no details to visit
-  const std::string place = cached_place(path, options.cache);
-  if (std::optional<TraceFile> known = find_cached(path, place, budget)) return std::move(*known);
+  if (options.while_details_last) return parse_file(path, readers, budget);  // a digest has no details
+  const std::string cached = cached_path(path, options.cache);
+  if (std::optional<TraceFile> known = find_cached(path, cached, budget)) return std::move(*known);
   Result<TraceFile> file = parse_file(path, readers, budget);
-  if (file.ok()) store_cached(file.value(), place, options.cache);
+  if (file.ok()) store_cached(file.value(), cached, options.cache);
   return file;
 }
 
 TraceReaders readers_for(const IngestOptions& options) {
-  return TraceReaders(options.visit != nullptr, options.kernels ? *options.kernels : KernelTable::built_in());
+  return TraceReaders(options.while_details_last != nullptr,
+                      options.kernels ? *options.kernels : KernelTable::built_in());
 }
 
 Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files, const IngestOptions& options) {
@@ -231,8 +208,8 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
       }
       read[i] = std::move(file).value();
       read[i].path = files[i];
-      errors[i] = keep_and_visit(read[i], options, budget);
-      if (!options.launch_threads) leave_threads(read[i].linked.trace, budget);
+      errors[i] = keep_and_use(read[i], options, budget);
+      if (!options.keep_launch_threads) leave_threads(read[i].linked.trace, budget);
       packers.local().pack(read[i].linked.trace);
     });
   };
@@ -242,45 +219,6 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
   }
   trim_cache(options.cache);
   return read;
-}
-
-void tell_apart(std::vector<TraceFile>& files) {
-  std::map<std::string, int> claims;
-  for (const TraceFile& file : files) ++claims[file.evidence.file];
-  for (TraceFile& file : files) {
-    if (claims[file.evidence.file] < 2) continue;
-    const FileNameFacts facts = file.evidence.name;
-    set_place(file.path, file);
-    file.evidence.name = facts;
-  }
-}
-
-void report_left_out(TraceFile& file) {
-  const Reason reason = reason_of(file.kind);
-  Findings& findings = file.linked.findings;
-  const bool said = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
-    const bool seems_to_hold_nothing = file.kind == ContentKind::not_a_trace || file.kind == ContentKind::empty;
-    const bool nobody_knows = seems_to_hold_nothing && finding.code == "unreadable-file";
-    return finding.code == reason.code || finding.code == "other-format" || nobody_knows;
-  });
-  if (said) return;
-  findings.push_back({Severity::warning, reason.code, file.evidence.file, Rank(), -1, 1, reason.message});
-}
-
-void judge_files(std::vector<TraceFile>& files) {
-  const bool any_rank = std::any_of(files.begin(), files.end(),
-                                    [](const TraceFile& file) { return file.kind == ContentKind::rank_trace; });
-  for (TraceFile& file : files) {
-    const bool claims_rank = file.evidence.distributed.rank >= 0;
-    file.usable =
-        file.kind == ContentKind::rank_trace || (file.kind == ContentKind::front_end && (claims_rank || !any_rank));
-    if (file.usable) continue;
-    report_left_out(file);
-  }
-}
-
-const char* format_of(const TraceFile& file) {
-  return reason_of(file.usable ? ContentKind::rank_trace : file.kind).format;
 }
 
 }  // namespace skewscope::ingest

@@ -6,8 +6,8 @@
 #include <map>
 #include <tuple>
 
-#include "file_name_rank.h"
 #include "skewscope/digest.h"
+#include "src/ingest/ranks/file_name_rank.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -138,7 +138,7 @@ std::vector<std::string> own_share(const std::vector<std::string>& found, Exchan
   return own;
 }
 
-Result<std::vector<TraceFile>> tell_files(std::vector<TraceFile> own, Exchange& exchange) {
+Result<std::vector<TraceFile>> gather_files(std::vector<TraceFile> own, Exchange& exchange) {
   if (exchange.processes() == 1) return own;
   ByteWriter writer;
   for (const TraceFile& file : own) put(writer, file);

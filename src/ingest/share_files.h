@@ -20,6 +20,6 @@ std::vector<std::string> own_share(const std::vector<std::string>& found, Exchan
 
 // The files of all processes, by path. Those of others lack their calls, and their GPU rows but for the first of each
 // name.
-Result<std::vector<TraceFile>> tell_files(std::vector<TraceFile> own, Exchange& exchange);
+Result<std::vector<TraceFile>> gather_files(std::vector<TraceFile> own, Exchange& exchange);
 
 }  // namespace skewscope::ingest

@@ -1,7 +1,5 @@
 #include "call_groups.h"
 
-#include <tbb/parallel_for_each.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -11,140 +9,18 @@
 
 #include "collectives/match_rules.h"
 #include "collectives/synchronization.h"
-#include "skewscope/base/sort_runs.h"
+#include "own_calls.h"
 
 namespace skewscope::matching {
 namespace {
 
-uint64_t signature_of(const CollectiveCall& call) {
-  const int64_t root = call.root.known() ? call.root.value : -1;
-  return match_signature(call.kind, call.dtype, call.in_elements, call.out_elements, root);
-}
-
-// Of the call's group, by what each puts in and gets out; 0: that does not tell.
+// How many members the call's group has, by what goes into the call and comes out; 0: that does not tell.
 int32_t members_by_size(const CollectiveCall& call) {
   const bool gathers = call.kind == CollectiveKind::all_gather, scatters = call.kind == CollectiveKind::reduce_scatter;
   const int64_t part = gathers ? call.in_elements : call.out_elements;
   const int64_t whole = gathers ? call.out_elements : call.in_elements;
   if ((!gathers && !scatters) || part <= 0 || whole <= part || whole % part != 0) return 0;
   return static_cast<int32_t>(std::min<int64_t>(whole / part, INT32_MAX));
-}
-
-// A kernel whose launch precedes the recording has lost its metadata.
-bool lost_its_launch(const CollectiveCall& call) {
-  return call.stream >= 0 && !call.communicator.known() && !call.custom && !call.launched;
-}
-
-// The communicators whose collectives a trace's streams carry; none where a stream carries several, or other things.
-using StreamOwners = std::map<int32_t, CommunicatorId>;
-
-StreamOwners stream_owners(const RankTrace& trace) {
-  StreamOwners owners;
-  for (const CollectiveCall& call : trace.calls) {
-    if (lost_its_launch(call)) continue;
-    const bool owns = call.communicator.known() && !is_point_to_point(call.kind);
-    const CommunicatorId own = owns ? call.communicator : CommunicatorId();
-    const auto [known, added] = owners.emplace(call.stream, own);
-    if (!added && known->second != own) known->second = CommunicatorId();
-  }
-  return owners;
-}
-
-// Per call: its stream; of several that one launch put on the GPU, a captured graph's, the stream of the first: a graph
-// spreads one communicator's kernels over streams of its own.
-std::vector<int32_t> streams_of(const RankTrace& trace) {
-  std::map<LocalNs, int32_t> of_launch;
-  std::vector<int32_t> streams;
-  for (const CollectiveCall& call : trace.calls) {
-    const bool own = !call.launched || call.stream < 0;
-    streams.push_back(own ? call.stream : of_launch.try_emplace(call.launch_start, call.stream).first->second);
-  }
-  return streams;
-}
-
-// Rows of one group, by trace.
-using RowsByTrace = std::map<TraceIndex, std::vector<int32_t>>;
-
-struct Sorter {
-  const JobTrace& job;
-  bool job_has_metadata = false;
-  std::map<GroupKey, RowsByTrace> groups;
-  std::vector<UnmatchedCall> unmatched;
-
-  void place_all(TraceIndex t) {
-    const StreamOwners owners = job_has_metadata ? stream_owners(job[t]) : StreamOwners();
-    const std::vector<int32_t> streams = streams_of(job[t]);
-    for (size_t row = 0; row < streams.size(); ++row) place(t, static_cast<int32_t>(row), streams[row], owners);
-  }
-
-  void place(TraceIndex t, int32_t row, int32_t stream, const StreamOwners& owners) {
-    const RankTrace& trace = job[t];
-    const CollectiveCall& call = trace.calls[static_cast<size_t>(row)];
-    const auto refuse = [&](UnmatchedReason reason) { unmatched.push_back({{t, row}, reason, StringId()}); };
-    const bool told = call.kind != CollectiveKind::unknown && !is_point_to_point(call.kind);
-    if (!call.waits) return refuse(call.custom ? UnmatchedReason::one_sided : UnmatchedReason::copied);
-    if (call.together >= 0) return refuse(UnmatchedReason::own_devices);
-    GroupKey key;
-    key.session = trace.session;
-    key.communicator = call.communicator;
-    if (job_has_metadata && lost_its_launch(call)) {
-      // What its stream carries afterwards tells its group; it is not inferred where a stream serves several.
-      const auto owner = owners.find(call.stream);
-      if (!told || owner == owners.end() || !owner->second.known()) return refuse(UnmatchedReason::no_metadata);
-      key.communicator = owner->second;
-      if (job.communicators[key.communicator].size == 1) return refuse(UnmatchedReason::group_of_one);
-    } else if (!call.communicator.known()) {
-      if (!told) return refuse(UnmatchedReason::no_metadata);
-      key.stream = stream;
-      key.signature = call.stream < 0 ? signature_of(call) : 0;
-    } else if (job.communicators[call.communicator].size == 1) {
-      return refuse(UnmatchedReason::group_of_one);
-    } else if (is_point_to_point(call.kind)) {
-      if (!call.peer.known() || call.peer == trace.rank) return refuse(UnmatchedReason::no_metadata);
-      if (call.kind != CollectiveKind::recv) place_message(key, t, row, call.peer, true);
-      if (call.kind != CollectiveKind::send) place_message(key, t, row, call.peer, false);
-      return;
-    } else if (const auto messages = messages_of(trace, row); !messages.empty()) {
-      bool any = false;
-      for (const BatchMessage& message : messages) {
-        if (message.peer == trace.rank) continue;
-        any = true;
-        if (message.peer.known()) {
-          place_message(key, t, row, message.peer, message.sends);
-        } else {
-          refuse(UnmatchedReason::no_metadata);
-        }
-      }
-      if (!any) refuse(UnmatchedReason::no_metadata);
-      return;
-    }
-    groups[key][t].push_back(row);
-  }
-
-  void place_message(GroupKey key, TraceIndex t, int32_t row, Rank peer, bool sends) {
-    key.from = sends ? job[t].rank.value : peer.value;
-    key.to = sends ? peer.value : job[t].rank.value;
-    groups[key][t].push_back(row);
-  }
-};
-
-Sorter sort_own_calls(const JobTrace& job) {
-  Sorter sorter{job, job.communicators.size() > 0, {}, {}};
-  for (size_t i = 0; i < job.traces.size(); ++i) {
-    const TraceIndex t(static_cast<int64_t>(i));
-    if (!job.holds(t)) continue;
-    sorter.place_all(t);
-  }
-  tbb::parallel_for_each(sorter.groups, [&](auto& group) {
-    for (auto& [trace, rows] : group.second) {
-      const Column<CollectiveCall>& calls = job[trace].calls;
-      sort_runs(rows, [&calls](int32_t a, int32_t b) {
-        const CollectiveCall &x = calls[static_cast<size_t>(a)], &y = calls[static_cast<size_t>(b)];
-        return std::make_tuple(x.end(), x.start, a) < std::make_tuple(y.end(), y.start, b);
-      });
-    }
-  });
-  return sorter;
 }
 
 // The process that owns each group; the same map in all.
@@ -212,7 +88,7 @@ bool before_peer(const BatchMessage& message, const std::tuple<Rank, bool>& peer
   return std::tuple(message.peer, message.sends) < peer;
 }
 
-// Of a batch the message that is in the pair's group `key`; nullptr: call number `row` is none.
+// The message of a batch that is in the pair's group `key`; nullptr: call number `row` is no batch.
 const BatchMessage* message_in(const GroupKey& key, const RankTrace& trace, int32_t row) {
   if (trace.calls[static_cast<size_t>(row)].kind != CollectiveKind::coalesced) return nullptr;
   const bool sends = key.from == trace.rank.value;
@@ -254,7 +130,7 @@ std::vector<Part> collect_parts(const JobTrace& job, std::map<GroupKey, RowsByTr
 
 // Whether the traces themselves tell how many ranks there are, and all of them were recorded.
 bool all_ranks_recorded(const JobTrace& job, SessionId session) {
-  if (job.world_size_source == "number of files") return false;
+  if (job.world_size_source == WorldSizeSource::file_count) return false;
   std::set<int32_t> ranks;
   for (const RankTrace& trace : job.traces) {
     if (trace.session == session && trace.rank.known()) ranks.insert(trace.rank.value);
@@ -281,7 +157,7 @@ struct Recorded {
   bool custom = false;  // all of them
 };
 
-std::vector<Recorded> recorded_by_all(const JobTrace& job, const Sorter& own, Exchange& exchange) {
+std::vector<Recorded> recorded_by_all(const JobTrace& job, const OwnCalls& own, Exchange& exchange) {
   std::vector<Recorded> recorded;
   for (const auto& [key, by_trace] : own.groups) {
     for (const auto& [trace, rows] : by_trace) {
@@ -338,6 +214,11 @@ std::vector<CallGroup> groups_of(const JobTrace& job, std::vector<Part> parts) {
 
 }  // namespace
 
+uint64_t signature_of(const CollectiveCall& call) {
+  const int64_t root = call.root.known() ? call.root.value : -1;
+  return match_signature(call.kind, call.dtype, call.in_elements, call.out_elements, root);
+}
+
 CollectiveCall CallGroup::message(size_t member, size_t row) const {
   CollectiveCall call = *calls[member][row];
   if (const BatchMessage* of_batch = messages[member][row]; of_batch != nullptr) {
@@ -390,7 +271,7 @@ std::vector<MemberCalls> CallGroup::matcher_view() const {
 }
 
 GroupedCalls group_calls(const JobTrace& job, Exchange& exchange) {
-  Sorter own = sort_own_calls(job);
+  OwnCalls own = sort_own_calls(job);
   const std::vector<Recorded> recorded = recorded_by_all(job, own, exchange);
   GroupedCalls grouped;
   grouped.groups = groups_of(job, collect_parts(job, own.groups, exchange, grouped));

@@ -9,14 +9,14 @@
 #include <compare>
 #include <vector>
 
-#include "collectives/matcher.h"
+#include "collectives/matcher/matcher.h"
 #include "skewscope/base/exchange.h"
 #include "skewscope/model/collective_instance.h"
 
 namespace skewscope::matching {
 
 // -1 and 0 where a part does not apply. A GPU stream serves one communicator; a CPU backend has no streams, so there
-// calls are told apart by signature.
+// calls are distinguished by signature.
 struct GroupKey {
   SessionId session;
   CommunicatorId communicator;  // none: to be inferred
@@ -34,16 +34,16 @@ struct CallGroup {
   std::vector<std::vector<int32_t>> rows;  // per member: rows of its trace's calls, sorted by (end, start)
   // In these rows; of the job, or received.
   std::vector<std::vector<const CollectiveCall*>> calls;
-  // Of a pair, alike: the message of the batch that is in this group; nullptr: the call is one message.
+  // In a pair's group, likewise: the message of the batch that is in it; nullptr: the call is one message.
   std::vector<std::vector<const BatchMessage*>> messages;
   std::vector<int32_t> host;  // per member: the first trace of its host's name; -1: no name
   Membership membership = Membership::known;
   bool alone = false;      // the only one of its session: nothing else holds its members in line
   int32_t least_size = 0;  // where not known: of a communicator whose calls these may be, whose others name it
 
-  // Of a pair: a call of it, in place of a batch the send or recv that its message is.
+  // A call of a pair's group; for a batch the send or recv that its message is.
   CollectiveCall message(size_t member, size_t row) const;
-  // Of such a one: whether it sends, and its elements; -1: absent.
+  // Whether such a message is sent by the call, and its elements; -1: absent.
   bool sends(const CollectiveCall& call) const;
   int64_t elements(const CollectiveCall& call) const;
   // The calls as the matcher sees them.
@@ -56,6 +56,9 @@ struct GroupedCalls {
   std::vector<std::vector<CollectiveCall>> received;  // of those that others hold
   std::vector<std::vector<BatchMessage>> received_messages;
 };
+
+// Equal for calls that may be parts of one collective.
+uint64_t signature_of(const CollectiveCall& call);
 
 // Every call is in exactly one group of one process or in its own process's `unmatched`; one with several messages in a
 // group for each, or unmatched for what no peer is known of.

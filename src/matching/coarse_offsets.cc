@@ -9,6 +9,7 @@
 
 #include "collectives/synchronization.h"
 #include "skewscope/base/disjoint_sets.h"
+#include "skewscope/base/middle.h"
 
 namespace skewscope::matching {
 namespace {
@@ -28,9 +29,7 @@ constexpr int64_t kTransferScatter = 100'000;  // ns; a late receiver's end is n
 // Median distance of `values`, in any order, from their middle.
 int64_t scatter_of(std::vector<int64_t> values, int64_t middle_ns) {
   for (int64_t& value : values) value = std::llabs(value - middle_ns);
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  return take_middle(values);
 }
 
 // Differences of every member against the one of its cluster that is present in most instances.
@@ -58,9 +57,7 @@ void add_edges(const CallGroup& group, const MatchOutcome& outcome, std::vector<
   for (size_t m = 0; m < differences.size(); ++m) {
     std::vector<int64_t>& values = differences[m];
     if (values.empty()) continue;
-    const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    const int64_t offset_ns = *middle;
+    const int64_t offset_ns = take_middle(values);
     if (scatter_of(values, offset_ns) > (group.key.pair() ? kTransferScatter : kLargestPriorError)) continue;
     const auto hub = static_cast<size_t>(hubs.at(outcome.cluster[m]));
     edges.push_back({group.members[hub].value, group.members[m].value, offset_ns, values.size()});

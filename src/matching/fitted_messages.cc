@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "collectives/message_pairs.h"
+#include "collectives/matcher/message_pairs.h"
 
 namespace skewscope::matching {
 namespace {
@@ -39,7 +39,7 @@ std::optional<OnCommonClock> on_common_clock(const CallGroup& group, const Clock
 }  // namespace
 
 bool any_left(const std::vector<CallGroup>& groups, const std::vector<MatchOutcome>& outcomes, Exchange& exchange) {
-  const auto named = [](const MatchOutcome::Left& left) { return left.reason != Refusal::unnamed; };
+  const auto named = [](const MatchOutcome::Left& left) { return left.reason != UnmatchedReason::no_metadata; };
   bool left = false;
   for (size_t g = 0; g < outcomes.size() && !left; ++g) {
     left = groups[g].key.pair() && std::any_of(outcomes[g].left.begin(), outcomes[g].left.end(), named);

@@ -1,5 +1,5 @@
 // Messages once more, on fitted clocks: where some have no partner, and where cause and effect contradict what order
-// told (collectives/message_pairs.h).
+// said (collectives/matcher/message_pairs.h).
 #pragma once
 
 #include <vector>

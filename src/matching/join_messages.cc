@@ -23,7 +23,7 @@ struct Joined {
   std::vector<CallRef> matched;  // by call: of which messages outside of the groups were unmatched
 };
 
-// Of one communicator in one session: a call's messages are all of it.
+// Joins the messages of one communicator in one session: all of a call's messages are there.
 class Joiner {
  public:
   // `ungrouped`: calls of messages that are in no group, sorted.

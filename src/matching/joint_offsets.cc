@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "skewscope/base/disjoint_sets.h"
+#include "skewscope/base/middle.h"
 
 namespace skewscope::matching {
 namespace {
@@ -141,12 +142,12 @@ class Evidence {
   std::optional<Offset> offset() const {
     const int64_t slack_ns = static_cast<int64_t>(kMostDrift * static_cast<double>(to_ns_ - from_ns_));
     if (pairs_ < kLeastTogether || low_ns_ > high_ns_ + slack_ns) return std::nullopt;
-    std::optional<int64_t> told;
-    if (differences_.size() >= kLeastTogether) told = by_ends(slack_ns);
-    if (!told && pairs_ >= kLeastCausal && high_ns_ - low_ns_ <= kEqualClocks)
-      told = low_ns_ + (high_ns_ - low_ns_) / 2;
-    if (!told || (std::llabs(*told) > kEqualClocks && 2 * equal_ >= pairs_)) return std::nullopt;
-    return Offset{*told, pairs_};
+    std::optional<int64_t> offset_ns;
+    if (differences_.size() >= kLeastTogether) offset_ns = by_ends(slack_ns);
+    if (!offset_ns && pairs_ >= kLeastCausal && high_ns_ - low_ns_ <= kEqualClocks)
+      offset_ns = low_ns_ + (high_ns_ - low_ns_) / 2;
+    if (!offset_ns || (std::llabs(*offset_ns) > kEqualClocks && 2 * equal_ >= pairs_)) return std::nullopt;
+    return Offset{*offset_ns, pairs_};
   }
 
  private:
@@ -163,15 +164,13 @@ class Evidence {
 
   std::optional<int64_t> by_ends(int64_t slack_ns) const {
     std::vector<int64_t> sorted = differences_;
-    const auto middle = sorted.begin() + std::ssize(sorted) / 2;
-    std::nth_element(sorted.begin(), middle, sorted.end());
-    const int64_t told = *middle;
+    const int64_t offset_ns = take_middle(sorted);
     const auto together = static_cast<size_t>(std::count_if(sorted.begin(), sorted.end(), [&](int64_t difference_ns) {
-      return std::llabs(difference_ns - told) <= kEndTogether + slack_ns;
+      return std::llabs(difference_ns - offset_ns) <= kEndTogether + slack_ns;
     }));
     const int64_t beyond_ns = kEndTogether + slack_ns;
-    if (told < low_ns_ - beyond_ns || told > high_ns_ + beyond_ns) return std::nullopt;
-    return together >= kLeastTogether && 2 * together > sorted.size() ? std::optional(told) : std::nullopt;
+    if (offset_ns < low_ns_ - beyond_ns || offset_ns > high_ns_ + beyond_ns) return std::nullopt;
+    return together >= kLeastTogether && 2 * together > sorted.size() ? std::optional(offset_ns) : std::nullopt;
   }
 
   // Calls of one signature, whatever their steps, that end together on the clocks as recorded.

@@ -1,4 +1,4 @@
-// How many messages are lost, told by steps: both ends of a pair make equally many calls in each.
+// How many messages are lost, by steps: both ends of a pair make equally many calls in each.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,7 @@
 
 namespace skewscope::matching {
 
-// Of messages in steps that both ends recorded whole: how many there are, and how many one end has more of than the
-// other.
+// How many messages lie in steps that both ends recorded whole, and how many one end has more of than the other.
 struct LostMessages {
   int64_t messages = 0, uneven = 0;
 

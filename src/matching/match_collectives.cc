@@ -1,10 +1,10 @@
-// The stage: group calls, match each group alone, then once more with what the others told.
+// The stage: group calls, match each group alone, then once more with what the others showed.
 //
 // Problem: which calls of which ranks are one collective, when windows differ, kernels are missing, clocks are unknown.
-// Idea: calls of one communicator are matched by key or by time (collectives/matcher.h). A communicator with few or
-// periodic calls can be ambiguous alone; the groups that did match tell how far the clocks of its members lie apart,
-// and with that prior it is tried again. Messages are looked at once more on fitted clocks where some are missing or
-// cause and effect contradict what order told (fitted_messages.h). Calls without any group metadata form a
+// Idea: calls of one communicator are matched by key or by time (collectives/matcher/matcher.h). A communicator with
+// few or periodic calls can be ambiguous alone; the groups that did match tell how far the clocks of its members lie
+// apart, and with that prior it is tried again. Messages are looked at once more on fitted clocks where some are
+// missing or cause and effect contradict what order said (fitted_messages.h). Calls without any group metadata form a
 // group per stream; the members that ends and lateness prove to belong together become an inferred communicator. Why
 // right: a prior only narrows the search; every match still has to agree in signature, ends and causality. Cost: two
 // passes of O(n log n); groups run in parallel and write one slot each, in the process that owns them; between
@@ -19,20 +19,20 @@
 #include "call_groups.h"
 #include "coarse_offsets.h"
 #include "fitted_messages.h"
+#include "found_groups.h"
 #include "joint_offsets.h"
 #include "lost_messages.h"
 #include "number_instances.h"
 #include "skewscope/matching.h"
-#include "told_groups.h"
 
 namespace skewscope {
 namespace {
 
 using matching::CallGroup;
 using matching::CoarseOffsets;
+using matching::FoundGroups;
 using matching::GroupedCalls;
 using matching::LostMessages;
-using matching::ToldGroups;
 
 bool all_settled(const std::vector<MatchOutcome>& outcomes, Exchange& exchange) {
   const auto open = [](const MatchOutcome& outcome) { return !outcome.settled; };
@@ -48,20 +48,20 @@ std::vector<MatchOutcome> match_alone(const std::vector<CallGroup>& groups, cons
   return outcomes;
 }
 
-// Once more, with `prior_of` each group that did not settle alone, and with the groups that those which did told.
+// Matches the groups that did not settle alone once more, with `prior_of` each and with the groups that were found.
 template <class PriorOf>
 void match_with(const std::vector<CallGroup>& groups, const LostMessages& lost, const PriorOf& prior_of,
                 Exchange& exchange, std::vector<MatchOutcome>& outcomes) {
-  const ToldGroups told = matching::told_groups(groups, outcomes, exchange);
+  const FoundGroups found = matching::found_groups(groups, outcomes, exchange);
   tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) {
     if (outcomes[g].settled) return;
     const std::vector<std::optional<Prior>> prior = prior_of(groups[g]);
-    const std::vector<std::vector<int32_t>> beside = matching::groups_beside(groups[g], told);
-    const bool alone = matching::is_alone(groups[g], told);
+    const std::vector<std::vector<int32_t>> on_other_streams = matching::groups_of_other_streams(groups[g], found);
+    const bool alone = matching::is_alone(groups[g], found);
     const bool any = std::any_of(prior.begin(), prior.end(), [](const auto& one) { return one.has_value(); });
-    if (!any && !alone && beside.empty()) return;
+    if (!any && !alone && on_other_streams.empty()) return;
     outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership,
-                                {prior, groups[g].host, matching::is_lossy(groups[g], lost), alone, beside});
+                                {prior, groups[g].host, matching::is_lossy(groups[g], lost), alone, on_other_streams});
   });
 }
 

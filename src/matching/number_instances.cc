@@ -15,36 +15,6 @@
 namespace skewscope::matching {
 namespace {
 
-MatchMethod method_of(MatchedBy by) {
-  switch (by) {
-    case MatchedBy::comms_id:
-      return MatchMethod::comms_id;
-    case MatchedBy::seq:
-      return MatchMethod::seq;
-    case MatchedBy::step:
-      return MatchMethod::step;
-    case MatchedBy::fingerprint:
-      return MatchMethod::fingerprint;
-  }
-  return MatchMethod::fingerprint;
-}
-
-UnmatchedReason reason_of(Refusal refusal) {
-  switch (refusal) {
-    case Refusal::alone:
-      return UnmatchedReason::alone;
-    case Refusal::ambiguous:
-      return UnmatchedReason::ambiguous;
-    case Refusal::causality:
-      return UnmatchedReason::causality;
-    case Refusal::mismatch:
-      return UnmatchedReason::mismatch;
-    case Refusal::unnamed:
-      return UnmatchedReason::no_metadata;
-  }
-  return UnmatchedReason::alone;
-}
-
 // Describes what one group was matched to, from its calls.
 class Describer {
  public:
@@ -62,7 +32,7 @@ class Describer {
     for (const MatchOutcome::Left& left : outcome_.left) {
       const auto m = static_cast<size_t>(left.member);
       matched_.unmatched.push_back(
-          {{group_.members[m], group_.rows[m][static_cast<size_t>(left.call)]}, reason_of(left.reason), StringId()});
+          {{group_.members[m], group_.rows[m][static_cast<size_t>(left.call)]}, left.reason, StringId()});
     }
     return std::move(matched_);
   }
@@ -111,7 +81,7 @@ class Describer {
     i.first_member = static_cast<uint32_t>(matched_.members.size());
     i.member_count = static_cast<uint32_t>(parts.size());
     i.complete = static_cast<int32_t>(i.member_count) == i.expected;
-    i.method = method_of(outcome_.method[static_cast<size_t>(parts.front().instance)]);
+    i.method = outcome_.method[static_cast<size_t>(parts.front().instance)];
     take_calls(parts);
     set_operation(size, i);
     set_special(parts, i);
@@ -155,10 +125,8 @@ class Describer {
   }
 
   void set_special(const std::vector<MatchOutcome::Part>& parts, CollectiveInstance& i) const {
-    const Dependency dependency = dependency_of(i.kind);
-    const bool rooted = dependency == Dependency::root || dependency == Dependency::root_waits;
     const bool message = i.kind == CollectiveKind::send;
-    if (!rooted && !message) return;
+    if (!has_root(i.kind) && !message) return;
     for (size_t k = 0; k < parts.size() && i.special < 0; ++k) {
       const CollectiveCall& call = *calls_[k];
       const Rank own = job_[group_.members[static_cast<size_t>(parts[k].member)]].rank;

@@ -1,28 +1,37 @@
-// Problem: hand Perfetto the traces as they are, of any size, and tell it how their clocks lie. Idea: a ZIP beside
-// whose members a manifest says, per file, by what it is moved (https://perfetto.dev/docs/reference/perfetto-manifest,
+// Problem: hand Perfetto the traces as they are, of any size, and tell it how their clocks lie. Idea: a ZIP in
+// which a manifest says, per file, by what it is moved (https://perfetto.dev/docs/reference/perfetto-manifest,
 // version 1). A plain file is stored; the deflate stream of a gzip file is copied as a deflated member, because
 // Perfetto moves no member that is an archive itself. Nothing is compressed again. libzip copies in small pieces and
 // uses ZIP64 where needed.
 //
-// An offset is constant, so that it is taken in the middle of each trace; the manifest tells the drift to those who
+// An offset is constant, so that it is taken in the middle of each trace; the manifest has the drift to those who
 // need better. Perfetto drops what is moved before the time of the file that the others are tied to: it is the
 // earliest.
 #include <fmt/format.h>
 #include <zip.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "gzip_body.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/merge.h"
+#include "skewscope/model/clock_components.h"
 
 namespace skewscope {
 namespace merge {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// One trace as a member of a bundle.
+struct BundleMember {
+  TraceIndex trace;
+  std::string path;          // of the file as it lies there: .json or .json.gz
+  int64_t base_time_ns = 0;  // what its time stamps count from
+};
 
 std::string member_name(const RankTrace& trace, int32_t sessions) {
   const std::string session = sessions > 1 ? fmt::format("session{}_", trace.session.value) : "";
@@ -37,11 +46,11 @@ LocalNs local_at(const ClockModel& clocks, TraceIndex trace, JobNs t) {
 }
 
 // What its file shows, in nanoseconds, when the common clock shows `t`.
-int64_t reading_at(const MergeRooms& rooms, const BundleMember& member, JobNs t) {
+int64_t reading_at(const CorrelatedJob& rooms, const BundleMember& member, JobNs t) {
   return local_at(rooms.clocks, member.trace, t).ns - member.base_time_ns;
 }
 
-const BundleMember& earliest_of(const MergeRooms& rooms, const std::vector<BundleMember>& members) {
+const BundleMember& earliest_of(const CorrelatedJob& rooms, const std::vector<BundleMember>& members) {
   const auto first_event = [&](const BundleMember& member) {
     return rooms.clocks.to_job(member.trace, rooms.job[member.trace].first_event);
   };
@@ -50,7 +59,7 @@ const BundleMember& earliest_of(const MergeRooms& rooms, const std::vector<Bundl
   });
 }
 
-Json clock_of(const MergeRooms& rooms, const BundleMember& member) {
+Json clock_of(const CorrelatedJob& rooms, const BundleMember& member) {
   const RankTrace& trace = rooms.job[member.trace];
   const TraceClock& clock = rooms.clocks.clocks[member.trace.index()];
   return {{"rank", trace.rank.value},
@@ -67,7 +76,7 @@ Json clock_of(const MergeRooms& rooms, const BundleMember& member) {
 }
 
 // Begins with the key by which Perfetto knows it; keys of others are passed over.
-std::string manifest_of(const MergeRooms& rooms, const std::vector<BundleMember>& members) {
+std::string manifest_of(const CorrelatedJob& rooms, const std::vector<BundleMember>& members) {
   const BundleMember& reference = earliest_of(rooms, members);
   const std::string reference_name = member_name(rooms.job[reference.trace], rooms.job.sessions);
   Json files = Json::array();
@@ -106,32 +115,71 @@ bool add_member(zip_t* archive, const std::string& name, zip_source_t* source, b
   return deflated || zip_set_file_compression(archive, static_cast<zip_uint64_t>(row), ZIP_CM_STORE, 0) == 0;
 }
 
-}  // namespace
-}  // namespace merge
+Result<std::vector<BundleMember>> members_of(const CorrelatedJob& rooms, const std::vector<int32_t>& ranks,
+                                             const std::map<std::string, int64_t>& base_time_ns) {
+  std::vector<BundleMember> members;
+  for (size_t i = 0; i < rooms.job.traces.size(); ++i) {
+    const RankTrace& trace = rooms.job.traces[i];
+    if (!ranks.empty() && !std::binary_search(ranks.begin(), ranks.end(), trace.rank.value)) continue;
+    const auto base = base_time_ns.find(trace.file);
+    if (base == base_time_ns.end()) {
+      return Error{ErrorKind::no_input,
+                   trace.file + ": is not there, only its digest: a .zip needs the trace, a .pftrace does not"};
+    }
+    members.push_back({TraceIndex(static_cast<int64_t>(i)), trace.file, base->second});
+  }
+  return members;
+}
 
-Result<Done> bundle_traces(const MergeRooms& rooms, const std::vector<BundleMember>& members, const std::string& path) {
-  if (members.empty()) return Done{};
-  std::vector<merge::GzipBody> bodies;  // one per member
+Result<Done> write_bundle(const CorrelatedJob& rooms, const std::vector<BundleMember>& members,
+                          const std::string& path) {
+  std::vector<GzipBody> bodies;  // one per member
   for (const BundleMember& member : members) {
-    auto body = merge::find_gzip_body(member.path);
+    auto body = find_gzip_body(member.path);
     if (!body.ok()) return body.error();
     bodies.push_back(std::move(body).value());
   }
   int code = 0;
   std::unique_ptr<zip_t, void (*)(zip_t*)> archive(zip_open(path.c_str(), ZIP_CREATE | ZIP_EXCL, &code), zip_discard);
-  if (!archive) return merge::zip_failure(path, fmt::format("libzip error {}", code));
-  const std::string manifest = merge::manifest_of(rooms, members);
-  bool fine = merge::add_member(archive.get(), "manifest.json",
-                                zip_source_buffer(archive.get(), manifest.data(), manifest.size(), 0), false);
+  if (!archive) return zip_failure(path, fmt::format("libzip error {}", code));
+  const std::string manifest = manifest_of(rooms, members);
+  bool fine = add_member(archive.get(), "manifest.json",
+                         zip_source_buffer(archive.get(), manifest.data(), manifest.size(), 0), false);
   for (size_t i = 0; fine && i < members.size(); ++i) {
-    const std::string name = merge::member_name(rooms.job[members[i].trace], rooms.job.sessions);
-    zip_source_t* source = bodies[i].is_gzip ? merge::deflated_source(archive.get(), bodies[i])
+    const std::string name = member_name(rooms.job[members[i].trace], rooms.job.sessions);
+    zip_source_t* source = bodies[i].is_gzip ? deflated_source(archive.get(), bodies[i])
                                              : zip_source_file(archive.get(), members[i].path.c_str(), 0, -1);
-    fine = merge::add_member(archive.get(), name, source, bodies[i].is_gzip);
+    fine = add_member(archive.get(), name, source, bodies[i].is_gzip);
   }
-  if (!fine || zip_close(archive.get()) != 0) return merge::zip_failure(path, zip_strerror(archive.get()));
+  if (!fine || zip_close(archive.get()) != 0) return zip_failure(path, zip_strerror(archive.get()));
   archive.release();  // closed
   return Done{};
+}
+
+int64_t largest_drift_ns(const ClockModel& clocks) {
+  const double half_window_ns = static_cast<double>(clocks.window_ns) / 2;
+  double largest_ns = 0;
+  for (const TraceClock& clock : clocks.clocks) {
+    largest_ns = std::max(
+        largest_ns, std::abs(clock.drift_ppb) * 1e-9 * half_window_ns + static_cast<double>(clock.bend.largest_ns()));
+  }
+  return static_cast<int64_t>(largest_ns);
+}
+
+}  // namespace
+}  // namespace merge
+
+Result<MergeResult> bundle_traces(const CorrelatedJob& rooms, const std::vector<int32_t>& ranks,
+                                  const std::map<std::string, int64_t>& base_time_ns, const std::string& path) {
+  const auto members = merge::members_of(rooms, ranks, base_time_ns);
+  if (!members.ok()) return members.error();
+  MergeResult result;
+  if (members.value().empty()) return result;
+  if (const auto done = merge::write_bundle(rooms, members.value(), path); !done.ok()) return done.error();
+  result.traces = std::ssize(members.value());
+  result.components = most_components(rooms.job, rooms.clocks);
+  result.largest_drift_ns = merge::largest_drift_ns(rooms.clocks);
+  return result;
 }
 
 }  // namespace skewscope

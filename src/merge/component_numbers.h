@@ -13,7 +13,7 @@ namespace skewscope::merge {
 
 class ComponentNumbers {
  public:
-  explicit ComponentNumbers(const MergeRooms& rooms) {
+  explicit ComponentNumbers(const CorrelatedJob& rooms) {
     for (const ClockComponent& component : components_of(rooms.job, rooms.clocks)) {
       const int32_t number = counts_[component.session]++;
       for (const TraceIndex trace : component.traces) {

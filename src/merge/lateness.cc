@@ -16,7 +16,7 @@ constexpr int64_t kLeastMargin_ns = 1'000'000;
 constexpr const char* kWorstWait = "worst-wait";
 
 struct View {
-  const MergeRooms& rooms;
+  const CorrelatedJob& rooms;
   const CollectiveInstance& instance;
 
   int32_t row(uint32_t m) const { return static_cast<int32_t>(instance.first_member + m); }
@@ -28,7 +28,7 @@ struct View {
   }
 };
 
-// Of a batch: of the partners the one that came nearest to it.
+// The partner of a batch whose start is nearest to the release.
 int32_t released_by_partner(const View& view, int32_t row, JobNs release) {
   int32_t nearest = row;
   int64_t least = INT64_MAX;
@@ -42,7 +42,7 @@ int32_t released_by_partner(const View& view, int32_t row, JobNs release) {
   return nearest;
 }
 
-// Of several that fit, the first.
+// The first of those that fit.
 int32_t released_by(const View& view, JobNs release) {
   int32_t last = view.row(0);
   for (uint32_t m = 0; m < view.instance.member_count; ++m) {
@@ -118,7 +118,7 @@ MergeWindow with_margin(MergeWindow window) {
   return window;
 }
 
-Lateness find_lateness(const MergeRooms& rooms) {
+Lateness find_lateness(const CorrelatedJob& rooms) {
   Lateness lateness;
   lateness.late.resize(rooms.job.traces.size());
   lateness.released_by.assign(rooms.instances.members.size(), -1);
@@ -145,7 +145,7 @@ Lateness find_lateness(const MergeRooms& rooms) {
   return lateness;
 }
 
-std::vector<MergeWindow> worst_waits(const MergeRooms& rooms, const Selection& selection, const Lateness& lateness,
+std::vector<MergeWindow> worst_waits(const CorrelatedJob& rooms, const Selection& selection, const Lateness& lateness,
                                      int32_t count) {
   const std::vector<CollectiveInstance>& instances = rooms.instances.instances;
   std::vector<int64_t> waits;

@@ -10,7 +10,7 @@
 
 namespace skewscope::merge {
 
-// One call's place among the instances.
+// The instance that one call is of.
 struct Membership {
   int32_t instance = -1;  // -1: unmatched
   int32_t member = -1;    // row in InstanceTable::members
@@ -30,7 +30,7 @@ struct Lateness {
   std::vector<int32_t> released_by;            // by row of InstanceTable::members: such a row; -1: it did not wait
 };
 
-Lateness find_lateness(const MergeRooms& rooms);
+Lateness find_lateness(const CorrelatedJob& rooms);
 
 // Says what of the time around a finding is kept.
 MergeWindow with_margin(MergeWindow window);
@@ -38,7 +38,7 @@ MergeWindow with_margin(MergeWindow window);
 // Windows around the instances with the longest waits of one selected call, at most `count`; an instance within one
 // that is there already needs none of its own. Each spans the instance's calls, and half their time, at least 1 ms, on
 // each side.
-std::vector<MergeWindow> worst_waits(const MergeRooms& rooms, const Selection& selection, const Lateness& lateness,
+std::vector<MergeWindow> worst_waits(const CorrelatedJob& rooms, const Selection& selection, const Lateness& lateness,
                                      int32_t count);
 
 }  // namespace skewscope::merge

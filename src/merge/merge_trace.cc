@@ -42,7 +42,7 @@ Result<bool> show_details(RankView& view, const DetailSource& details, const std
 }
 
 // By start.
-std::vector<MergeWindow> windows_of(const MergeRooms& rooms, const Selection& selection, const Lateness& lateness) {
+std::vector<MergeWindow> windows_of(const CorrelatedJob& rooms, const Selection& selection, const Lateness& lateness) {
   const MergeOptions& options = selection.options();
   std::vector<MergeWindow> windows = worst_waits(rooms, selection, lateness, options.excerpts);
   for (const MergeWindow& finding : options.findings) windows.push_back(with_margin(finding));
@@ -74,7 +74,19 @@ const char* to_string(MergeCategory category) {
   return kNames[static_cast<size_t>(category)];
 }
 
-Result<MergeResult> merge_trace(const MergeRooms& rooms, const MergeOptions& options, const DetailSource& details,
+int64_t MergeResult::shown_ns() const {
+  int64_t ns = 0;
+  JobNs shown_to{INT64_MIN};
+  for (const MergeWindow& window : windows) {
+    const JobNs from = std::max(window.start, shown_to);
+    if (window.end <= from) continue;
+    ns += window.end - from;
+    shown_to = window.end;
+  }
+  return ns;
+}
+
+Result<MergeResult> merge_trace(const CorrelatedJob& rooms, const MergeOptions& options, const DetailSource& details,
                                 TraceFormat format, const std::string& path) {
   const merge::Lateness lateness = merge::find_lateness(rooms);
   const merge::ComponentNumbers components(rooms);

@@ -3,7 +3,7 @@
 // format.
 //
 // Time stamps are Unix nanoseconds on the common clock, given to Perfetto as its default clock and as wall time.
-// Each process is a packet sequence of its own, whose names are told once, with the first packet that uses them
+// Each process is a packet sequence of its own, whose names are written once, with the first packet that uses them
 // (InternedData). Ends of slices follow in order: what is open on a track is a stack, and Perfetto ends the innermost.
 #include <array>
 #include <optional>

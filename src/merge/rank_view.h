@@ -10,7 +10,7 @@
 namespace skewscope::merge {
 
 struct RankView {
-  const MergeRooms& rooms;
+  const CorrelatedJob& rooms;
   const Selection& selection;
   const Lateness& lateness;
   TraceIndex index;
@@ -19,7 +19,7 @@ struct RankView {
   const RankDetail* detail = nullptr;  // null: none wanted, or none there
   const StringTable* detail_strings = nullptr;
 
-  RankView(const MergeRooms& r, const Selection& s, const Lateness& l, TraceIndex t)
+  RankView(const CorrelatedJob& r, const Selection& s, const Lateness& l, TraceIndex t)
       : rooms(r), selection(s), lateness(l), index(t), trace(r.job[t]), call_of(trace.gpu.size(), -1) {
     for (size_t c = 0; c < trace.calls.size(); ++c) {
       if (trace.calls[c].gpu_row >= 0) call_of[static_cast<size_t>(trace.calls[c].gpu_row)] = static_cast<int32_t>(c);

@@ -4,11 +4,11 @@
 
 namespace skewscope::merge {
 
-JobSpan span_of(const MergeRooms& rooms, TraceIndex trace, LocalNs start, int64_t duration_ns) {
+JobSpan span_of(const CorrelatedJob& rooms, TraceIndex trace, LocalNs start, int64_t duration_ns) {
   return {rooms.clocks.to_job(trace, start), rooms.clocks.to_job(trace, start + duration_ns)};
 }
 
-JobSpan span_of(const MergeRooms& rooms, TraceIndex trace, const CollectiveCall& call) {
+JobSpan span_of(const CorrelatedJob& rooms, TraceIndex trace, const CollectiveCall& call) {
   const JobNs start = rooms.clocks.to_job(trace, call.start);
   return {start, start + call.duration_ns};
 }

@@ -12,14 +12,14 @@ struct JobSpan {
   JobNs start, end;
 };
 
-// Of any row but a call.
-JobSpan span_of(const MergeRooms& rooms, TraceIndex trace, LocalNs start, int64_t duration_ns);
+// For any row but a call.
+JobSpan span_of(const CorrelatedJob& rooms, TraceIndex trace, LocalNs start, int64_t duration_ns);
 // As in the report: it lasts as long as recorded.
-JobSpan span_of(const MergeRooms& rooms, TraceIndex trace, const CollectiveCall& call);
+JobSpan span_of(const CorrelatedJob& rooms, TraceIndex trace, const CollectiveCall& call);
 
 class Selection {
  public:
-  Selection(const MergeRooms& rooms, const MergeOptions& options) : rooms_(rooms), options_(options) {}
+  Selection(const CorrelatedJob& rooms, const MergeOptions& options) : rooms_(rooms), options_(options) {}
   // From now on only what touches one of these that is about its rank.
   void keep_to(const std::vector<MergeWindow>& windows);
 
@@ -35,7 +35,7 @@ class Selection {
  private:
   static int64_t step_at(const RankTrace& trace, LocalNs t);
 
-  const MergeRooms& rooms_;
+  const CorrelatedJob& rooms_;
   const MergeOptions& options_;
   std::optional<std::vector<std::vector<JobSpan>>> kept_;  // by TraceIndex; sorted, apart; none: all times
 };

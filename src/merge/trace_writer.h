@@ -34,7 +34,8 @@ struct TrackId {
   int32_t value = 0;
 };
 
-// Process after process; within one, tracks in the order in which they are to be shown. Failures are told by close().
+// Process after process; within one, tracks in the order in which they are to be shown. Failures are reported by
+// close().
 class TraceWriter {
  public:
   virtual ~TraceWriter() = default;

@@ -32,6 +32,28 @@ const char* to_string(LossKind kind) {
   return "";
 }
 
+const char* to_string(Standing standing) {
+  switch (standing) {
+    case Standing::suspect:
+      return "suspect";
+    case Standing::cause:
+      return "cause";
+  }
+  return "";
+}
+
+const char* to_string(LatePattern pattern) {
+  switch (pattern) {
+    case LatePattern::recurring:
+      return "recurring";
+    case LatePattern::rotating:
+      return "rotating";
+    case LatePattern::one_off:
+      return "one-off";
+  }
+  return "";
+}
+
 const char* to_string(GainBound bound) {
   switch (bound) {
     case GainBound::exact:

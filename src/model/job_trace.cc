@@ -46,6 +46,26 @@ void gather_calls(JobTrace& job, Exchange& exchange) {
       [&](ByteReader& reader, size_t t) { reader.get(job.traces[t].calls); });
 }
 
+const char* to_string(WorldSizeSource source) {
+  switch (source) {
+    case WorldSizeSource::nobody:
+      break;
+    case WorldSizeSource::distributed_info:
+      return "distributedInfo";
+    case WorldSizeSource::default_group:
+      return "size of default_pg";
+    case WorldSizeSource::file_name:
+      return "file name";
+    case WorldSizeSource::largest_group:
+      return "largest group";
+    case WorldSizeSource::user:
+      return "--world-size";
+    case WorldSizeSource::file_count:
+      return "number of files";
+  }
+  return "";
+}
+
 std::string check_invariants(const JobTrace& job) {
   if (std::string broken = check_order(job); !broken.empty()) return broken;
   if (std::string broken = check_invariants(job.communicators); !broken.empty()) return broken;

@@ -1,15 +1,15 @@
 // Problem: a step is a range of the host, but hosts run ahead: when the host is in step 9, the GPU may still be in
-// step 7. Of what use is a step whose work lies outside of it? What was launched in a step is the step, as it ran on
+// step 7, and a step whose work lies outside of it is of no use. What was launched in a step is the step, as it ran on
 // the GPU; but rows of two steps overlap there, since streams do not wait for each other.
 // Rule: step N of a trace ends when the last row that was launched in N ends, and begins where the step before it
-// ended: the tail of N on another stream (a collective, a copy) belongs to N, with whatever N + 1 has begun beside it.
+// ended: the tail of N on another stream (a collective, a copy) belongs to N, with whatever N + 1 has begun next to it.
 // Ends never go back: a step that is over before the one before it has the length 0. Where the step before was not
 // recorded, or launched nothing, a step begins with its first row. What hosts launched between two steps ends as a step
 // does, and is no step. Rows without a launch in the trace: what ran on a stream before the first row there that has
-// one was launched before recording began, since streams keep their order; it is no step, and ends as one does. Of any
-// other the record of the launch was lost: it cuts nothing, and is part of what it ran in. So every nanosecond from the
+// one was launched before recording began, since streams keep their order; it is no step, and ends as one does. Any
+// other has lost the record of its launch: it cuts nothing, and is part of what it ran in. So every nanosecond from the
 // first row to the last end is in exactly one step or in the rest, and it is the same nanosecond that is labelled by
-// what ran in it. A collective that ran on the host beside GPU rows is of the step in which it began. Cost: one pass
+// what ran in it. A collective that ran on the host next to GPU rows is of the step in which it began. Cost: one pass
 // over the rows, times the streams where launches are lacking; neighbours are mostly launched in the same step.
 #include "skewscope/model/step_spans.h"
 
@@ -79,7 +79,7 @@ class LaunchedBefore {
     ++stream.rows.rows;
   }
   void has_launch(size_t row) { stream_of(row).told = true; }
-  // Of streams on which no row has a launch, nothing is known.
+  // Nothing is known of streams on which no row has a launch.
   void add_to(Launched& launched) const {
     for (const Stream& stream : streams_) {
       if (stream.told) launched.add(stream.rows);

@@ -16,4 +16,9 @@ bool is_name(std::string_view text) {
   return std::all_of(text.begin(), text.end(), allowed) && text.find("..") == std::string_view::npos;
 }
 
+bool is_upload_id(std::string_view text) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  return text.size() == 32 && std::all_of(text.begin(), text.end(), is_digit);
+}
+
 }  // namespace skewscope

@@ -7,11 +7,11 @@
 #include <map>
 #include <optional>
 
-#include "html_page.h"
-#include "json_values.h"
-#include "page_tables.h"
 #include "report_directory.h"
 #include "skewscope/base/file_text.h"
+#include "src/report/fields/json_values.h"
+#include "src/report/page_data/html_page.h"
+#include "src/report/page_data/page_tables.h"
 
 namespace skewscope {
 namespace report {

@@ -21,11 +21,11 @@
 #include <numeric>
 #include <set>
 
-#include "csv_file.h"
 #include "report_directory.h"
-#include "run_tables.h"
-#include "sqlite_file.h"
-#include "xlsx_file.h"
+#include "src/report/tables/csv_file.h"
+#include "src/report/tables/run_tables.h"
+#include "src/report/tables/sqlite_file.h"
+#include "src/report/tables/xlsx_file.h"
 
 namespace skewscope {
 namespace fs = std::filesystem;
@@ -74,7 +74,8 @@ std::set<std::string> files_of(const std::initializer_list<std::vector<Table>>& 
   return files;
 }
 
-// Of a table that some command writes. Those of `report` are looked up first: most directories hold no others.
+// Whether some command writes a table of this name. Those of `report` are looked up first: most directories hold no
+// others.
 bool is_table_file(const std::string& name) {
   static const std::set<std::string> kOfJobs = files_of({tables_of(JobReport())});
   if (kOfJobs.count(name) > 0) return true;

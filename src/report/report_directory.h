@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "skewscope/report.h"
-#include "table.h"
+#include "src/report/fields/table.h"
 
 namespace skewscope::report {
 

@@ -1,10 +1,10 @@
 // What the commands leave behind.
-#include "html_page.h"
-#include "json_text.h"
-#include "page_data.h"
-#include "prometheus_text.h"
 #include "report_directory.h"
-#include "run_tables.h"
+#include "src/report/json/json_text.h"
+#include "src/report/json/prometheus_text.h"
+#include "src/report/page_data/html_page.h"
+#include "src/report/page_data/page_data.h"
+#include "src/report/tables/run_tables.h"
 
 namespace skewscope {
 namespace embedded {

@@ -12,7 +12,7 @@
 // A loss is relative, so the quantity is taken as a share of the step, and the points of the loss are divided among the
 // owners whose share grew, in proportion to the growth; owners of little are one, "other", so that the causes of a loss
 // sum to it. Which waits began with hosts is blame's word (causes of the report), applied to all communicators alike.
-// Of the communicators of a role the slowest counts: the job waits for it, the others' members elsewhere. A role (data
+// The slowest communicator of a role counts: the job waits for it, the others' members elsewhere. A role (data
 // parallel, tensor parallel) exists at every size; the communicators of a role in the larger run that have half as much
 // again as the median of the role stand out and are named. Cost: linear in the tables.
 #include "causes.h"
@@ -73,7 +73,7 @@ std::map<RoleAndOperation, Times> by_role(const JobReport& report, Part part) {
   for (const JobReport::CollectiveRow& row : report.collectives) {
     const auto c = communicators.find(row.communicator);
     if (c == communicators.end() || c->second->size <= 0) continue;
-    times[{role_of(*c->second), row.op, row.dtype}][row.communicator] +=
+    times[{role_of(*c->second), to_string(row.op), row.dtype}][row.communicator] +=
         static_cast<double>(row.*part) / c->second->size / steps;
   }
   return times;
@@ -114,9 +114,9 @@ std::vector<Cause> communicators_that(const Pair& pair, Part part) {
   return causes;
 }
 
-bool began_with_host(const JobReport::CauseRow& row) { return row.cause == to_string(LateCause::host); }
+bool began_with_host(const JobReport::CauseRow& row) { return row.cause == LateCause::host; }
 
-// Of all waiting, the share that began with hosts.
+// The share of all waiting that began with hosts.
 double share_of_hosts(const JobReport& report) {
   double all = 0, hosts = 0;
   for (const JobReport::CauseRow& row : report.causes) {

@@ -42,14 +42,14 @@ std::map<std::string, double> operations_of(const JobReport& report) {
   std::map<std::string, double> shares;
   double all = 0;
   for (const JobReport::CollectiveRow& row : report.collectives) {
-    shares[row.op] += static_cast<double>(row.count);
+    shares[to_string(row.op)] += static_cast<double>(row.count);
     all += static_cast<double>(row.count);
   }
   for (auto& [op, share] : shares) share /= all;
   return shares;
 }
 
-// Of the collectives of one run, the part that the other has not: 0 alike, 1 nothing in common.
+// The part of one run's collectives that the other lacks: 0 alike, 1 nothing in common.
 double apart(const std::map<std::string, double>& a, const std::map<std::string, double>& b) {
   if (a.empty() || b.empty()) return 0;
   double common = 0;
@@ -64,14 +64,6 @@ std::string most_words(const std::map<std::string, double>& operations) {
   const auto most = std::max_element(operations.begin(), operations.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   return fmt::format("{:.0f} % {}", 100 * most->second, most->first);
-}
-
-Finding doubt(Severity severity, FindingCode code, std::string message) {
-  Finding finding;
-  finding.severity = severity;
-  finding.code = code;
-  finding.message = std::move(message);
-  return finding;
 }
 
 // By one rank in a step, in the middle of the steps.
@@ -105,30 +97,32 @@ Findings comparison_doubts(const NamedReport& base, const NamedReport& now) {
   Findings findings;
   if (of_older_version(base.report) && of_older_version(now.report)) {
     findings.push_back(
-        doubt(Severity::warning, "host-steps",
-              "both are reports of an older skewscope, whose steps are windows of the hosts: where these "
-              "run ahead, most of what the GPUs did is missing; make them again"));
+        finding_of_job(Severity::warning, "host-steps",
+                       "both are reports of an older skewscope, whose steps are windows of the hosts: where these "
+                       "run ahead, most of what the GPUs did is missing; make them again"));
     return findings;
   }
   if (base.report.job.world_size != now.report.job.world_size) return findings;
   const Launched a = launched_per_step(base.report), b = launched_per_step(now.report);
   if (differ(a.collectives, b.collectives, kSameCollectives)) {
-    findings.push_back(
-        doubt(Severity::warning, kStepsNotComparable,
-              fmt::format("steps do not compare: a rank launches {:.4g} collectives a step in {}, {:.4g} in {}: other "
-                          "programs, or split otherwise",
-                          a.collectives, base.name, b.collectives, now.name)));
+    findings.push_back(finding_of_job(
+        Severity::warning, kStepsNotComparable,
+        fmt::format("steps do not compare: a rank launches {:.4g} collectives a step in {}, {:.4g} in {}: other "
+                    "programs, or split otherwise",
+                    a.collectives, base.name, b.collectives, now.name)));
   } else if (const auto before = operations_of(base.report), after = operations_of(now.report);
              apart(before, after) > kSameOperations) {
-    findings.push_back(doubt(Severity::warning, kStepsNotComparable,
-                             fmt::format("steps do not compare: collectives are {} in {}, {} in {}: other programs, or "
-                                         "split otherwise",
-                                         most_words(before), base.name, most_words(after), now.name)));
+    findings.push_back(
+        finding_of_job(Severity::warning, kStepsNotComparable,
+                       fmt::format("steps do not compare: collectives are {} in {}, {} in {}: other programs, or "
+                                   "split otherwise",
+                                   most_words(before), base.name, most_words(after), now.name)));
   } else if (differ(a.gpu_rows, b.gpu_rows, kSameRows)) {
-    findings.push_back(doubt(Severity::info, "other-kernels",
-                             fmt::format("a rank launches {:.4g} GPU rows a step in {}, {:.4g} in {}: kernels were "
-                                         "fused, split or added",
-                                         a.gpu_rows, base.name, b.gpu_rows, now.name)));
+    findings.push_back(
+        finding_of_job(Severity::info, "other-kernels",
+                       fmt::format("a rank launches {:.4g} GPU rows a step in {}, {:.4g} in {}: kernels were "
+                                   "fused, split or added",
+                                   a.gpu_rows, base.name, b.gpu_rows, now.name)));
   }
   return findings;
 }

@@ -51,7 +51,7 @@ class Steps {
   }
   size_t count() const { return count_; }
   // -1: not a whole step.
-  int64_t place(int32_t session, int64_t step) const {
+  int64_t row_of(int32_t session, int64_t step) const {
     const auto found = places_.find({session, step});
     return found == places_.end() ? -1 : static_cast<int64_t>(found->second);
   }
@@ -66,10 +66,10 @@ template <class Key>
 using Series = std::map<Key, std::vector<double>>;
 
 template <class Key>
-void add(Series<Key>& series, const Steps& steps, const Key& key, int64_t place, double value) {
+void add(Series<Key>& series, const Steps& steps, const Key& key, int64_t at, double value) {
   std::vector<double>& values = series[key];
   values.resize(steps.count());
-  values[static_cast<size_t>(place)] += value;
+  values[static_cast<size_t>(at)] += value;
 }
 
 Change change_of(const std::vector<double>& base, const std::vector<double>& now) {
@@ -111,10 +111,10 @@ using RankAndPart = std::pair<int32_t, size_t>;
 Series<RankAndPart> rank_series(const JobReport& report, const Steps& steps) {
   Series<RankAndPart> series;
   for (const JobReport::RankStep& row : report.rank_steps) {
-    const int64_t place = steps.place(row.session, row.step);
-    if (place < 0) continue;
+    const int64_t at = steps.row_of(row.session, row.step);
+    if (at < 0) continue;
     for (size_t p = 0; p < kPartCount; ++p) {
-      add(series, steps, {row.rank, p}, place, static_cast<double>(row.*kParts[p].member));
+      add(series, steps, {row.rank, p}, at, static_cast<double>(row.*kParts[p].member));
     }
   }
   return series;
@@ -126,8 +126,8 @@ Series<size_t> part_series(const JobReport& report, const Steps& steps) {
   Series<size_t> series;
   const double count = static_cast<double>(ranks.size()) / kPartCount;
   for (const auto& [key, values] : ranks) {
-    for (size_t place = 0; place < values.size(); ++place) {
-      add(series, steps, key.second, static_cast<int64_t>(place), values[place] / count);
+    for (size_t at = 0; at < values.size(); ++at) {
+      add(series, steps, key.second, static_cast<int64_t>(at), values[at] / count);
     }
   }
   return series;
@@ -167,14 +167,14 @@ Series<CallKey> call_series(const JobReport& report, const Steps& steps, bool by
   const auto keys = communicator_keys(report);
   Series<CallKey> series;
   for (const JobReport::CollectiveStep& row : report.collective_steps) {
-    const int64_t place = steps.place(row.session, row.step);
+    const int64_t at = steps.row_of(row.session, row.step);
     const auto key = keys.find(row.communicator);
-    if (place < 0 || key == keys.end() || key->second.members.empty()) continue;
+    if (at < 0 || key == keys.end() || key->second.members.empty()) continue;
     for (size_t p = 0; p < std::size(kCallParts); ++p) {
-      const CallKey full =
-          by_operation ? CallKey(key->second, row.op, row.dtype, row.bytes, p) : CallKey(key->second, "", "", 0, p);
+      const CallKey full = by_operation ? CallKey(key->second, to_string(row.op), row.dtype, row.bytes, p)
+                                        : CallKey(key->second, "", "", 0, p);
       const double members = static_cast<double>(key->second.members.size());
-      add(series, steps, full, place, static_cast<double>(row.*kCallParts[p].member) / members);
+      add(series, steps, full, at, static_cast<double>(row.*kCallParts[p].member) / members);
     }
   }
   return series;
@@ -217,7 +217,7 @@ void compare_parts(const BothRuns& runs, CompareReport& out) {
   mark_significant(out.parts);
 }
 
-// Of a table of the ranks' own: what both runs have of it.
+// What both runs have of one table of the ranks' own.
 std::vector<CompareReport::Work> compare_work(const BothRuns& runs, std::string_view table, std::string_view metric) {
   std::map<std::string, Change> changes;
   size_t tables = 0;
@@ -245,10 +245,7 @@ CompareReport::Run run_side(const NamedReport& named) {
 
 void find_doubts(const NamedReport& named, const CompareReport::Run& run, CompareReport& out) {
   const auto doubt = [&](FindingCode code, const char* message) {
-    Finding finding;
-    finding.code = code;
-    finding.message = named.name + ": " + message;
-    out.diagnostics.push_back(std::move(finding));
+    out.diagnostics.push_back(finding_of_job(Severity::warning, code, named.name + ": " + message));
   };
   const JobReport& report = named.report;
   if (run.steps == 0) {

@@ -10,15 +10,7 @@
 namespace skewscope::scale {
 namespace {
 
-Finding component_doubt(FindingCode code, std::string message) {
-  Finding finding;
-  finding.severity = Severity::warning;
-  finding.code = code;
-  finding.message = std::move(message);
-  return finding;
-}
-
-// Of one session.
+// The most that one session has.
 size_t components_in(const JobReport& report) {
   std::map<int32_t, size_t> of_session;
   size_t most = 1;
@@ -28,7 +20,7 @@ size_t components_in(const JobReport& report) {
   return most;
 }
 
-std::string told_words(const JobReport& report) {
+std::string component_words(const JobReport& report) {
   const JobReport::Component* const longest = longest_component(report);
   return longest == nullptr ? "all its ranks" : fmt::format("ranks {}", human_ranks(longest->ranks));
 }
@@ -47,16 +39,18 @@ LongestComponent::LongestComponent(const NamedReport& run) : run_(run) {
 Findings component_doubts(const NamedReport& run) {
   const size_t components = components_in(run.report);
   if (components < 2) return {};
-  return {component_doubt("components", fmt::format("{}: {} components, not compared; told of {}", run.name, components,
-                                                    told_words(run.report)))};
+  return {finding_of_job(
+      Severity::warning, "components",
+      fmt::format("{}: {} components, not compared; told of {}", run.name, components, component_words(run.report)))};
 }
 
 Findings component_doubts(const NamedReport& base, const NamedReport& now) {
-  const std::string before = told_words(base.report), after = told_words(now.report);
+  const std::string before = component_words(base.report), after = component_words(now.report);
   if (before == after && components_in(base.report) == components_in(now.report)) return {};
-  return {component_doubt("components-differ", fmt::format("components differ: {} of {}, {} of {} are set against each "
-                                                           "other",
-                                                           before, base.name, after, now.name))};
+  return {finding_of_job(Severity::warning, "components-differ",
+                         fmt::format("components differ: {} of {}, {} of {} are set against each "
+                                     "other",
+                                     before, base.name, after, now.name))};
 }
 
 }  // namespace skewscope::scale

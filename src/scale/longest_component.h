@@ -19,7 +19,7 @@ class LongestComponent {
   std::optional<NamedReport> own_;
 };
 
-// That runs are told by a part of their ranks, and that two are told by different ones.
+// That runs are represented by a part of their ranks, and that two are by different ones.
 Findings component_doubts(const NamedReport& run);
 Findings component_doubts(const NamedReport& base, const NamedReport& now);
 

@@ -7,7 +7,7 @@
 
 namespace skewscope::scale {
 
-// Of `runs` whose efficiencies are complete; without causes. Empty where a factor is not determined in either run.
+// `runs` have complete efficiencies; causes are not filled in. Empty where a factor is not determined in either run.
 std::vector<ScaleReport::Loss> losses_between(const std::vector<ScaleReport::Run>& runs, size_t from, size_t to);
 
 }  // namespace skewscope::scale

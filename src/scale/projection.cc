@@ -53,7 +53,7 @@ ScaleReport::Projection project(const std::vector<ScaleReport::Run>& runs, Scali
     p.refusal = "steps do not get shorter with more ranks";
     return p;
   }
-  const double t = t_of_p(kChance, n - 2);
+  const double t = quantile(complement(Student(n - 2), kChance / 2));
   for (const int32_t times : {2, 4}) {
     ScaleReport::Projection::Point point;
     point.world_size = times * runs.back().world_size;

@@ -62,8 +62,8 @@ ScaleReport::Run run_of(const NamedReport& named) {
   double bytes = 0;
   for (const JobReport::CollectiveRow& row : report.collectives) {
     const auto c = communicators.find(row.communicator);
-    const bool between_two = row.op == "send" || row.op == "send_recv" || row.op == "coalesced";  // at least
-    const double members = c == communicators.end() ? 0 : between_two ? 2 : c->second->size;
+    // A message is between two ranks at least.
+    const double members = c == communicators.end() ? 0 : carries_messages(row.op) ? 2 : c->second->size;
     bytes += static_cast<double>(row.bytes) * static_cast<double>(row.count) * members;
   }
   run.message_bytes = bytes / std::max(1, run.world_size) / steps_in(report);

@@ -70,7 +70,8 @@ double welch_p(const Sample& a, const Sample& b) {
   const double vx = x.of_mean(), vy = y.of_mean();
   if (vx + vy <= 0) return a.mean == b.mean ? 1 : 0;
   const double freedom = (vx + vy) * (vx + vy) / (vx * vx / (x.count - 1) + vy * vy / (y.count - 1));
-  return two_sided_p((b.mean - a.mean) / std::sqrt(vx + vy), freedom);
+  const double t = std::fabs(b.mean - a.mean) / std::sqrt(vx + vy);
+  return 2 * cdf(complement(Student(freedom), t));
 }
 
 }  // namespace skewscope::scale

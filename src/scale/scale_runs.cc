@@ -70,11 +70,7 @@ void relate_to_smallest(ScaleReport& report) {
 
 void find_doubts(ScaleReport& report) {
   const auto doubt = [&](FindingCode code, std::string message) {
-    Finding finding;
-    finding.severity = Severity::warning;
-    finding.code = code;
-    finding.message = std::move(message);
-    report.diagnostics.push_back(std::move(finding));
+    report.diagnostics.push_back(finding_of_job(Severity::warning, code, std::move(message)));
   };
   for (const ScaleReport::Run& run : report.runs) {
     if (run.steps == 0) {
@@ -93,10 +89,10 @@ void find_doubts(ScaleReport& report) {
 }  // namespace
 
 Result<ScaleReport> scale_runs(const std::vector<NamedReport>& runs, std::optional<Scaling> scaling) {
-  std::vector<LongestComponent> told;
-  told.reserve(runs.size());
+  std::vector<LongestComponent> components;
+  components.reserve(runs.size());
   std::vector<const NamedReport*> by_size;
-  for (const NamedReport& run : runs) by_size.push_back(&told.emplace_back(run).run());
+  for (const NamedReport& run : runs) by_size.push_back(&components.emplace_back(run).run());
   std::stable_sort(by_size.begin(), by_size.end(), [](const NamedReport* a, const NamedReport* b) {
     return a->report.job.world_size < b->report.job.world_size;
   });

@@ -1,11 +1,15 @@
 // Student's t distribution: is a difference more than chance, and how wide is an interval.
 #pragma once
 
+#include <boost/math/distributions/students_t.hpp>
+
 namespace skewscope::scale {
 
-// Probability of a |t| at least this large by chance, with `freedom` > 0 degrees of freedom.
-double two_sided_p(double t, double freedom);
-// The t that two_sided_p() gives `p` in (0, 1).
-double t_of_p(double p, double freedom);
+// Its figures are NaN, not exceptions, where variances underflow.
+using StudentPolicy =
+    boost::math::policies::policy<boost::math::policies::domain_error<boost::math::policies::ignore_error>,
+                                  boost::math::policies::overflow_error<boost::math::policies::ignore_error>,
+                                  boost::math::policies::evaluation_error<boost::math::policies::ignore_error>>;
+using Student = boost::math::students_t_distribution<double, StudentPolicy>;
 
 }  // namespace skewscope::scale

@@ -103,7 +103,7 @@ struct Client::Connection {
   curl_slist* fields = nullptr;
   std::array<char, CURL_ERROR_SIZE> error{};
   ReplyReader reader;
-  // Of a PATCH.
+  // Body of a PATCH.
   const Payload* payload = nullptr;
   const Piece* piece = nullptr;
   uint64_t position = 0;

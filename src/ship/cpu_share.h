@@ -16,7 +16,7 @@ class CpuShare {
   explicit CpuShare(double share) : share_(share) {}
 
   // Between blocks of work: sleeps until what was used is within the share again. `used_elsewhere`: by another process,
-  // since this was told last. False as soon as `go_on` says so.
+  // since this was called last. False as soon as `go_on` says so.
   bool rest(const std::function<bool()>& go_on, Nanoseconds used_elsewhere = Nanoseconds(0));
 
   // How long to rest after `used` in all. A tenth of a second of idleness is saved up, no more.

@@ -18,7 +18,7 @@
 #include "retry.h"
 #include "send.h"
 #include "skewscope/base/human_units.h"
-#include "skewscope/ingest.h"
+#include "skewscope/ingest/whole_trace.h"
 
 namespace skewscope::ship {
 namespace {
@@ -161,7 +161,7 @@ class Delivering {
     return {End::bad, large ? "a digest that takes more than --digest-memory to be checked" : error.message};
   }
 
-  // Path of the digest, made anew: a crash may have left another one.
+  // Path of the digest, made again: a crash may have left another one.
   std::optional<std::string> make_digest(const HeldFile& held) {
     const std::string folder = w_.ledger.digest_folder(candidate_.stamp);
     std::error_code ignored;
@@ -235,12 +235,12 @@ class Delivering {
         case Sent::End::refused:
           return {End::bad, sent.why.detail + (sent.why.status == kConflict ? hint() : "")};
         case Sent::End::wait:
-          if (!pause(sent.why)) return w_.go_on() ? Delivery{End::left, "given up: " + told(sent.why)} : Delivery{};
+          if (!pause(sent.why)) return w_.go_on() ? Delivery{End::left, "given up: " + words_of(sent.why)} : Delivery{};
       }
     }
   }
 
-  std::string told(const Reply& why) const {
+  std::string words_of(const Reply& why) const {
     if (!why.untrusted || why.status == 0) return why.detail;
     const std::string& file = w_.options.token_file;
     return why.detail + (file.empty() ? " (no --token-file was given)" : " (the token is that of " + file + ")");
@@ -280,8 +280,9 @@ class Delivering {
     if (!why.untrusted) {
       w_.say(Severity::warning, fmt::format("{}: {}; again in {:.1f} s", candidate_.path, why.detail,
                                             static_cast<double>(wait.count()) * 1e-3));
-    } else if (w_.outage.is_news(told(why))) {
-      w_.say(Severity::warning, fmt::format("{}: {}; tried again until that is put right", candidate_.path, told(why)));
+    } else if (w_.outage.is_news(words_of(why))) {
+      w_.say(Severity::warning,
+             fmt::format("{}: {}; tried again until that is put right", candidate_.path, words_of(why)));
     }
     save();
     while (Clock::now() < until) {
@@ -294,7 +295,7 @@ class Delivering {
   void save() {
     if (w_.ledger.save(item_) || warned_) return;
     warned_ = true;
-    w_.say(Severity::warning, "the state directory takes nothing: a restart will begin anew with " + candidate_.path);
+    w_.say(Severity::warning, "the state directory takes nothing: a restart will begin again with " + candidate_.path);
   }
 
   const Candidate& candidate_;

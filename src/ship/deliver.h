@@ -41,7 +41,7 @@ enum class Claim {
   outdated,  // a newer one has been accepted
 };
 
-// Of one worker; several share ledger and pace.
+// What one worker works with; several share ledger and pace.
 struct Worker {
   const ShipOptions& options;
   const Ledger& ledger;

@@ -1,14 +1,14 @@
 #include "ledger.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
-
 #include <filesystem>
 #include <nlohmann/json.hpp>
+
+#include "skewscope/base/whole_file.h"
 
 namespace skewscope::ship {
 namespace {
@@ -29,18 +29,6 @@ std::optional<std::string> read_small(const std::string& path) {
   if (got < 0) return std::nullopt;
   text.resize(static_cast<size_t>(got));
   return text;
-}
-
-// Under a name of this process first: another agent may write the same item.
-bool write_whole(const std::string& path, const std::string& text) {
-  const std::string partial = fmt::format("{}.{}.tmp", path, gettid());
-  const int descriptor = open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (descriptor < 0) return false;
-  const bool written = write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const bool closed = close(descriptor) == 0;
-  if (written && closed && rename(partial.c_str(), path.c_str()) == 0) return true;
-  unlink(partial.c_str());
-  return false;
 }
 
 Json json_of(const Item& item) {
@@ -112,7 +100,7 @@ std::optional<Item> Ledger::load(const FileStamp& stamp) const {
 bool Ledger::save(const Item& item) const {
   if (directory_.empty()) return false;
   const std::string text = json_of(item).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-  return write_whole(directory_ + "/items/" + key(item.stamp) + ".json", text);
+  return write_whole_file(text, directory_ + "/items/" + key(item.stamp) + ".json", true, 0600).ok();
 }
 
 std::map<std::string, Item> Ledger::items(const std::string& prefix) const {

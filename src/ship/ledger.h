@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "file_stamp.h"
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 
 namespace skewscope::ship {
 
@@ -41,7 +41,7 @@ class Ledger {
   std::optional<Item> load(const FileStamp& stamp) const;
   // False: the disk did not take it. The item goes on, but not over a crash.
   bool save(const Item& item) const;
-  // Of this target, not accepted yet.
+  // Items of this target that are not accepted yet.
   std::vector<Item> unfinished() const;
   // Where the content is held; "" without a directory.
   std::string held_path(const FileStamp& stamp) const;
@@ -51,7 +51,7 @@ class Ledger {
   // What an agent that was killed had put aside: goes if it is what was accepted, else back to where it was, being what
   // had taken the name meanwhile. Returns what can do neither.
   std::vector<std::string> clear_asides() const;
-  // Of any target: lets go of what was accepted over 72 h ago, and forgets it once its file is gone or has changed.
+  // For every target: lets go of what was accepted over 72 h ago, and forgets it once its file is gone or has changed.
   void sweep(int64_t now_unix_s) const;
 
  private:

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "skewscope/base/result.h"
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 
 namespace skewscope::ship {
 
@@ -18,7 +18,7 @@ inline constexpr uint64_t kMemberInput = uint64_t{16} << 20;
 
 // The body of one request.
 struct Piece {
-  uint64_t begin = 0, size = 0;  // place in the payload
+  uint64_t begin = 0, size = 0;  // position in the payload
   std::optional<Digest> sha256;  // where pieces are hashed
   std::string bytes;             // of a gzip member; else they are read from the file
 };

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 
 namespace skewscope::ship {
 
@@ -28,7 +28,7 @@ inline constexpr size_t kLargestBody = 64 << 10;
 
 class ReplyReader {
  public:
-  // A line of the head with its end; a status line begins anew (100 Continue comes first). False: too much.
+  // A line of the head with its end; a status line begins again (100 Continue comes first). False: too much.
   bool take_line(std::string_view line);
   // A piece of the body. False: too much.
   bool take_body(std::string_view bytes);

@@ -38,7 +38,7 @@ class Outage {
     if (!since_) since_ = now;
     return *since_;
   }
-  // Whether `trouble` was not the last told since then.
+  // Whether `trouble` was not the last reported since then.
   bool is_news(const std::string& trouble) {
     const std::lock_guard lock(mutex_);
     return std::exchange(told_, trouble) != trouble;

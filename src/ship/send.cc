@@ -1,5 +1,5 @@
 // Why a file is stored once and never deleted early: nothing but an answer with our own SHA-256 ends as accepted. After
-// every doubt the offset is asked for, never assumed; a gatherer that lost the upload gets the file anew and knows by
+// every doubt the offset is asked for, never assumed; a gatherer that lost the upload gets the file again and knows by
 // the digest in the metadata whether it has it already.
 #include "send.h"
 
@@ -58,7 +58,7 @@ class Dialog {
     return std::nullopt;
   }
 
-  // One piece; at the end an empty one, to be told the digest.
+  // One piece; at the end an empty one, to be answered with the digest.
   std::optional<Sent> append() {
     const uint64_t from = item_.offset;
     Piece piece;
@@ -136,10 +136,10 @@ class Dialog {
     return wait(std::move(reply), "");
   }
 
-  static Sent wait(Reply reply, const char* why) { return {Sent::End::wait, told(std::move(reply), why)}; }
-  static Sent refused(Reply reply, const char* why) { return {Sent::End::refused, told(std::move(reply), why)}; }
+  static Sent wait(Reply reply, const char* why) { return {Sent::End::wait, with_reason(std::move(reply), why)}; }
+  static Sent refused(Reply reply, const char* why) { return {Sent::End::refused, with_reason(std::move(reply), why)}; }
 
-  static Reply told(Reply reply, const std::string& why) {
+  static Reply with_reason(Reply reply, const std::string& why) {
     std::string text = !why.empty()       ? "the gatherer " + why
                        : reply.status > 0 ? fmt::format("the gatherer answered {}", reply.status)
                        : reply.untrusted  ? std::exchange(reply.detail, "")

@@ -1,13 +1,11 @@
 // The agent's story. One thread looks: it scans, waits for files to be finished, queues them. `uploads` threads send.
-// Files are told apart by stamp (device, inode, size, time of change), so that a renamed file is the same, a changed
-// one is another, and "stands still" means: no other stamp was seen in its place.
+// Files are distinguished by stamp (device, inode, size, time of change), so that a renamed file is the same, a changed
+// one is another, and "stands still" means: no other stamp was seen under its name.
 #include "skewscope/ship.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,12 +22,14 @@
 #include <set>
 #include <thread>
 
+#include "gentle.h"
+#include "left_out.h"
+#include "plan.h"
 #include "rank_claims.h"
 #include "remove_source.h"
 #include "scan.h"
-#include "skewscope/base/human_units.h"
+#include "seen_file.h"
 #include "skewscope/base/printable.h"
-#include "skewscope/ingest.h"
 #include "start_rules.h"
 #include "watcher.h"
 
@@ -46,26 +46,6 @@ constexpr milliseconds kLook{500};          // between looks at files that were 
 constexpr std::chrono::seconds kPause{10};  // before another try of what could not be read
 constexpr std::chrono::hours kSweep{1};
 constexpr int kScanShare = 20;  // scanning takes at most one part in 20 of the time
-
-// Lowest priority for processor and disk, of this thread and those it starts.
-void become_gentle() {
-  constexpr int kProcess = 1, kIdleClass = 3, kClassShift = 13, kLowest = 19;
-  setpriority(PRIO_PROCESS, 0, kLowest);
-  syscall(SYS_ioprio_set, kProcess, 0, kIdleClass << kClassShift);
-}
-
-struct Seen {
-  enum class State { watched, queued, waiting, unfinished, accepted, bad, left };
-  Candidate file;
-  State state = State::watched;
-  std::string reason;
-  Clock::time_point since;  // this stamp was first seen
-  uint64_t scan = 0;        // that found it last
-  bool spooled = false;     // known of the ledger: its own name may be gone
-  bool at_work = false;
-  int rank = -1;                                // once it is known
-  std::optional<Clock::time_point> unreadable;  // the last try, if it was
-};
 
 class Agent {
  public:
@@ -156,22 +136,7 @@ class Agent {
     const std::lock_guard lock(mutex_);
     ++scan_;
     for (const Candidate& file : found.files) meet(file);
-    refused_ = found.refused;
-    for (const std::string& folder : found.unlisted) {
-      if (std::count(unlisted_.begin(), unlisted_.end(), folder) == 0) say(Severity::warning, folder);
-    }
-    unlisted_ = found.unlisted;
-    if (foreign_.empty() && !found.foreign.empty()) {
-      say(Severity::warning,
-          fmt::format("{} belongs to another user, as {} in all: left out", found.foreign[0], found.foreign.size()));
-    }
-    foreign_ = found.foreign;
-    if (linked_.empty() && !found.linked.empty()) {
-      say(Severity::warning,
-          fmt::format("{} is a symbolic link, as {} in all: left out", found.linked[0], found.linked.size()));
-    }
-    linked_ = found.linked;
-    empty_ = found.empty;
+    for (const std::string& line : left_out_.take(found)) say(Severity::warning, line);
     for (auto entry = seen_.begin(); entry != seen_.end();) {
       const Seen& seen = entry->second;
       const bool gone =
@@ -186,7 +151,7 @@ class Agent {
   // In a folder that could not be listed.
   bool may_be_there(const Candidate& file) const {
     struct stat status {};
-    if (unlisted_.empty()) return false;
+    if (left_out_.last().unlisted.empty()) return false;
     if (lstat(file.path.c_str(), &status) == 0) return stamp_of(status) == file.stamp;
     return errno != ENOENT && errno != ENOTDIR;
   }
@@ -364,41 +329,15 @@ class Agent {
 
   void settle_down(Seen& seen, const Delivery& delivery) {
     using End = Delivery::End;
-    const bool unreadable = delivery.end == End::unreadable;
-    if (unreadable && !seen.unreadable) seen.since = Clock::now();  // patience begins
-    seen.at_work = false;
-    seen.rank = std::max(seen.rank, delivery.rank);
-    seen.spooled =
-        (unreadable || delivery.end == End::waits) && access(ledger_.held_path(seen.file.stamp).c_str(), F_OK) == 0;
-    seen.reason = delivery.reason;
-    seen.unreadable = unreadable ? std::optional(Clock::now()) : std::nullopt;
-    switch (delivery.end) {
-      case End::accepted:
-        seen.state = Seen::State::accepted;
-        ++(delivery.bytes > 0 ? shipped_.files : shipped_.before);
-        shipped_.bytes += delivery.bytes;
-        return;
-      case End::unfinished:
-        seen.state = options_.once ? Seen::State::left : Seen::State::unfinished;
-        return;
-      case End::waits:
-        seen.state = Seen::State::waiting;
-        return;
-      case End::not_now:
-      case End::unreadable:
-        seen.state = Seen::State::watched;
-        if (options_.once) once_more(seen);
-        return;
-      case End::bad:
-        seen.state = Seen::State::bad;
-        break;
-      case End::left:
-        seen.state = Seen::State::left;
-        break;
-      case End::stopped:
-        return;
+    seen.settle(delivery, options_.once, access(ledger_.held_path(seen.file.stamp).c_str(), F_OK) == 0);
+    if (delivery.end == End::accepted) {
+      ++(delivery.bytes > 0 ? shipped_.files : shipped_.before);
+      shipped_.bytes += delivery.bytes;
+    } else if (delivery.end == End::bad || delivery.end == End::left) {
+      say(Severity::error, seen.file.path + ": " + delivery.reason);
+    } else if (seen.state == Seen::State::watched && options_.once) {
+      once_more(seen);
     }
-    say(Severity::error, seen.file.path + ": " + delivery.reason);
   }
 
   // With --once a file that another agent has is waited for; one that changes is not finished.
@@ -409,11 +348,8 @@ class Agent {
 
   Shipped result() {
     const std::lock_guard lock(mutex_);
-    shipped_.left = unlisted_;
-    const bool nothing = seen_.empty() && refused_.empty();
-    if (nothing && !foreign_.empty()) shipped_.left.push_back(foreign_[0] + ": belongs to another user");
-    for (const std::string& reason : empty_) say(Severity::warning, reason);
-    for (const Refusal& refusal : refused_) shipped_.bad.push_back(refusal.path + ": " + refusal.reason);
+    for (const std::string& reason : left_out_.last().empty) say(Severity::warning, reason);
+    left_out_.add_to(shipped_, seen_.empty());
     for (const auto& [key, seen] : seen_) {
       const std::string line = seen.file.path + ": " + (seen.reason.empty() ? "not finished" : seen.reason);
       if (seen.state == Seen::State::bad) shipped_.bad.push_back(line);
@@ -442,34 +378,9 @@ class Agent {
   std::deque<std::string> queue_;
   Clock::time_point next_contact_{};
   std::optional<Clock::time_point> quiet_since_;  // the last delivery's end
-  std::vector<Refusal> refused_;
-  std::vector<std::string> unlisted_, foreign_, linked_, empty_;
+  LeftOut left_out_;
   Shipped shipped_;
 };
-
-// What is whole by now, and what the agent would do with it.
-Shipped plan(const ShipOptions& options) {
-  Shipped out;
-  const Scan found = scan(options.paths, options.state_directory);
-  out.left = found.unlisted;
-  for (const Refusal& refusal : found.refused) out.bad.push_back(refusal.path + ": " + refusal.reason);
-  for (const Candidate& file : found.files) {
-    const FileCheckOptions how{options.rank_regex, false, static_cast<int64_t>(options.digest_memory_bytes), {}};
-    const Result<FileCheck> checked = check_file(file.path, file.path, how);
-    if (!checked.ok()) {
-      out.left.push_back(file.path + ": " + checked.error().message);
-    } else if (!checked.value().whole) {
-      out.left.push_back(file.path + ": " + checked.value().problem);
-    } else if (!checked.value().rank.known() && options.world_size.value_or(checked.value().world_size) != 1) {
-      out.bad.push_back(file.path + ": nothing in it or its name tells its rank: give --rank-regex");
-    } else {
-      out.planned.push_back(fmt::format("{}: rank {}, {}", file.path, std::max(0, checked.value().rank.value),
-                                        human_bytes(static_cast<int64_t>(file.stamp.size))));
-    }
-  }
-  for (auto* lines : {&out.planned, &out.bad, &out.left}) std::sort(lines->begin(), lines->end());
-  return out;
-}
 
 }  // namespace
 
@@ -477,7 +388,7 @@ Result<Shipped> ship_traces(const ShipOptions& options, const std::function<bool
   if (auto fine = check_options(options); !fine.ok()) return fine.error();
   const Result<std::string> base = base_url(options.url, !options.token_file.empty());
   if (!base.ok()) return base.error();
-  if (options.dry_run) return plan(options);
+  if (options.dry_run) return plan_of(options);
   if (!options.token_file.empty()) {
     if (auto token = read_token(options.token_file); !token.ok()) return token.error();
   }

@@ -13,6 +13,7 @@
 #include "scan.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/ingest.h"
+#include "skewscope/ingest/whole_trace.h"
 #include "skewscope/protocol/names.h"
 
 namespace skewscope::ship {
@@ -26,7 +27,7 @@ void warn(const ShipOptions& options, const std::string& line) {
   if (options.say) options.say(Severity::warning, printable(line));
 }
 
-// Who makes a folder first in a place that others use, or a link there to another, says what is deleted.
+// Who makes a folder first in a folder that others use, or a link there to another, says what is deleted.
 Result<Done> check_sources(const ShipOptions& options) {
   for (const std::string& path : options.paths) {
     struct stat status {};

@@ -1,4 +1,4 @@
-// What an agent must be told right before it starts.
+// What must be right in an agent's options before it starts.
 #pragma once
 
 #include <string>

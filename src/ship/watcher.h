@@ -1,5 +1,6 @@
 // Wakes the agent when something may have come into its folders. What came, the next scan finds: so nothing is lost
-// when the kernel's queue overflows, when a folder appears before it is watched, or on file systems that tell nothing.
+// when the kernel's queue overflows, when a folder appears before it is watched, or on file systems that report
+// nothing.
 #pragma once
 
 #include <chrono>

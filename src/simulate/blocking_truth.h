@@ -15,7 +15,7 @@ namespace skewscope::simulate {
 class BlockingTruth {
  public:
   explicit BlockingTruth(const Job& job);
-  // Of ranks whose calls take no time.
+  // `timeline`: ranks whose calls take no time.
   void add_step(const StepTimeline& timeline);
   // `real`: the rank as it ran.
   int64_t blocking_ns(int32_t rank, const EfficiencyTruth::RankTimes& real) const;

@@ -31,9 +31,18 @@ Spelling spelling_of(CollectiveKind kind) {
       return {"c10d::send", "send", "send", "SendRecv", "SendRecv_RING_SIMPLE_Sum_int8_t"};
     case CollectiveKind::recv:
       return {"c10d::recv_", "recv", "recv", "SendRecv", "SendRecv_RING_SIMPLE_Sum_int8_t"};
-    default:
-      return {"c10d::allreduce_", "allreduce", "all_reduce", "AllReduce_Sum_{}_RING_LL", "AllReduce_RING_LL_Sum_{}"};
+    case CollectiveKind::all_reduce:
+    case CollectiveKind::broadcast:  // from here on none is simulated
+    case CollectiveKind::reduce:
+    case CollectiveKind::gather:
+    case CollectiveKind::scatter:
+    case CollectiveKind::barrier:
+    case CollectiveKind::coalesced:
+    case CollectiveKind::send_recv:
+    case CollectiveKind::unknown:
+      break;
   }
+  return {"c10d::allreduce_", "allreduce", "all_reduce", "AllReduce_Sum_{}_RING_LL", "AllReduce_RING_LL_Sum_{}"};
 }
 
 struct TypeNames {

@@ -22,7 +22,7 @@ Layout make_layout(const Job& job, int32_t rank);
 // Stream number in the trace; for gloo the number of the thread that works for the group.
 int64_t stream_number(const Job& job, const Layout& layout, int32_t stream);
 
-// Of all devices; "" for a job without GPUs.
+// All devices have this name; "" for a job without GPUs.
 const char* device_name(TraceVendor vendor);
 
 // Up to the first event.

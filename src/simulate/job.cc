@@ -33,8 +33,9 @@ void add_programs(Job& job) {
 
 bool Job::kernel_lost(int32_t step, int32_t rank, int32_t op) const {
   if (options.lost_kernels <= 0) return false;
-  const uint64_t place = mix(mix(static_cast<uint64_t>(step), static_cast<uint64_t>(rank)), static_cast<uint64_t>(op));
-  return Random(mix(mix(options.seed, kLossStream), place)).uniform() < options.lost_kernels;
+  const uint64_t position =
+      mix(mix(static_cast<uint64_t>(step), static_cast<uint64_t>(rank)), static_cast<uint64_t>(op));
+  return Random(mix(mix(options.seed, kLossStream), position)).uniform() < options.lost_kernels;
 }
 
 int64_t Job::seq(int32_t step, int32_t rank, const Op& op) const {

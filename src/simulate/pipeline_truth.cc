@@ -31,7 +31,7 @@ void PipelineTruth::add_step(const StepTimeline& timeline) {
   }
 }
 
-// Of a message that the operation at `row` waits for: while the rank stood still, the time since it was under way.
+// How long the message that the operation at `row` waits for was under way while the rank stood still.
 int64_t PipelineTruth::hop_ns(int32_t rank, size_t row, int64_t idle_from, const StepTimeline& timeline) const {
   const std::vector<Op>& program = job_.program(rank).ops;
   const int32_t needed = program[row].wait_for;

@@ -1,6 +1,6 @@
 // A transformer step in the manner of Megatron: every layer ends in a tensor-parallel all-reduce that the next kernel
 // waits for; activations travel from stage to stage and gradients back, in the order of pass_order.h (one micro-batch:
-// a plain fill and drain); gradients are reduced in buckets beside the last micro-batch's backward pass; one tiny
+// a plain fill and drain); gradients are reduced in buckets while the last micro-batch's backward pass; one tiny
 // all-reduce of the gradient norm joins the whole job; the optimizer's shards are gathered at the end. With sharded
 // parameters (FSDP) each layer's are gathered while the layer in front of it computes, and its gradients are reduced
 // beside the next. With experts the second half of a layer works on what an all-to-all brought, and sends it back.
@@ -83,7 +83,7 @@ class Builder {
   }
 
  private:
-  // Of the model, from its first layer on.
+  // Counted along the model, from its first layer on.
   int32_t stage_of(const Pass& pass) const { return pass.chunk * topology_.pp + stage_; }
   int32_t last_stage() const { return hops(options_, topology_); }
   bool has_experts() const { return options_.experts > 0 && topology_.dp > 1; }

@@ -83,7 +83,7 @@ struct OwnWork {
   bool operator==(const OwnWork&) const = default;
 };
 
-// Of `rank`, without faults where `own` is empty.
+// What `rank` runs, without faults where `own` is empty.
 Program make_program(const SimulateOptions& options, const Topology& topology, int32_t rank, const OwnWork& own);
 
 // Bytes S of an operation by the convention of nccl-tests, stated here on its own so that it can check collectives/.

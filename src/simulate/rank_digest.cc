@@ -43,7 +43,7 @@ std::vector<int32_t> inverse(const std::vector<int32_t>& order) {
   return at;
 }
 
-// Of "" there is none.
+// Row of the name in `modules`, added where it is new; -1 for "".
 int32_t module_row(const std::string& module, std::vector<std::string>& modules) {
   if (module.empty()) return -1;
   const auto known = std::find(modules.begin(), modules.end(), module);
@@ -80,22 +80,22 @@ GpuWork work_of(OpClass what) {
 
 }  // namespace
 
-RankDigest::RankDigest(const Job& job, int32_t rank, const std::string& directory, const std::string& place)
+RankDigest::RankDigest(const Job& job, int32_t rank, const std::string& directory, const std::string& final_directory)
     : job_(job),
       rank_(rank),
       clock_(job.clocks[static_cast<size_t>(rank)]),
       layout_(make_layout(job, rank)),
       file_name_(fmt::format("rank{}_trace.json{}", rank, kDigestSuffix)),
       path_(directory + "/" + file_name_) {
-  describe_rank(place);
+  describe_rank(final_directory);
   for (const Op& op : job.program(rank).ops) facts_.push_back(facts_of(op));
 }
 
-void RankDigest::describe_rank(const std::string& place) {
+void RankDigest::describe_rank(const std::string& final_directory) {
   RankEvidence& evidence = file_.evidence;
   file_.kind = ContentKind::rank_trace;
-  evidence.file = fmt::format("{}/rank{}_trace.json", place, rank_);
-  evidence.folder = std::filesystem::absolute(place).lexically_normal().string();
+  evidence.file = fmt::format("{}/rank{}_trace.json", final_directory, rank_);
+  evidence.folder = std::filesystem::absolute(final_directory).lexically_normal().string();
   evidence.host = fmt::format("node{}", job_.topology.node(rank_));
   evidence.gpus = job_.options.gpus_per_node;
   evidence.distributed.present = true;
@@ -247,7 +247,7 @@ CallPhase RankDigest::phase_of(const Op& op, LocalNs launch) const {
   return launch < backward_end_ ? CallPhase::forward : CallPhase::unknown;
 }
 
-// Of the next call.
+// Splits of the next call.
 void RankDigest::add_splits(const Op& op) {
   const auto call = static_cast<int32_t>(file_.linked.trace.calls.size());
   Column<SplitPart>& splits = file_.linked.trace.splits;

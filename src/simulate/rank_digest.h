@@ -15,8 +15,8 @@ namespace skewscope::simulate {
 
 class RankDigest : public RankOutput {
  public:
-  // `directory`: where files are written; `place`: where the user will find them.
-  RankDigest(const Job& job, int32_t rank, const std::string& directory, const std::string& place);
+  // `directory`: where files are written; `final_directory`: where the user will find them.
+  RankDigest(const Job& job, int32_t rank, const std::string& directory, const std::string& final_directory);
 
   bool write_step(int32_t step, const RankStep& timeline) override;
   bool finish() override;
@@ -43,7 +43,7 @@ class RankDigest : public RankOutput {
   };
 
   LocalNs local(int64_t true_ns) const { return {clock_.to_local(true_ns)}; }
-  void describe_rank(const std::string& place);
+  void describe_rank(const std::string& final_directory);
   OpFacts facts_of(const Op& op);
   int32_t mention(const Op& op);
   void add_operation(int32_t step, const Op& op, const OpFacts& facts, const OpTimes& times);

@@ -12,6 +12,7 @@
 #include "job.h"
 #include "rank_digest.h"
 #include "rank_writer.h"
+#include "skewscope/base/whole_file.h"
 #include "skewscope/digest.h"
 #include "timeline.h"
 #include "truth.h"
@@ -225,12 +226,12 @@ Result<Done> check_target(const SimulateOptions& options) {
   return Done{};
 }
 
-// `directory`: where the job is written; `place`: where it will be.
-bool write_job(const Job& job, const std::string& directory, const std::string& place) {
+// `directory`: where the job is written; `final_directory`: where it will be.
+bool write_job(const Job& job, const std::string& directory, const std::string& final_directory) {
   std::vector<std::unique_ptr<RankOutput>> outputs;
   for (int32_t rank = 0; rank < job.topology.ranks; ++rank) {
     if (job.options.digests) {
-      outputs.push_back(std::make_unique<RankDigest>(job, rank, directory, place));
+      outputs.push_back(std::make_unique<RankDigest>(job, rank, directory, final_directory));
     } else {
       outputs.push_back(std::make_unique<RankWriter>(job, rank, directory));
     }
@@ -265,8 +266,6 @@ Result<Done> replace(const fs::path& made, const fs::path& target) {
   fs::remove_all(target, error);
   if (!error) fs::rename(made, target, error);
   if (!error) return Done{};
-  std::error_code ignored;
-  fs::remove_all(made, ignored);
   return output(fmt::format("{} cannot be written: {}", target.string(), error.message()));
 }
 
@@ -279,20 +278,21 @@ Result<Done> simulate_job(const SimulateOptions& options) {
   }
   fs::path target = fs::path(options.directory).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();
-  const fs::path partial = target.string() + ".partial";
+  UnfinishedFolder partial(target.string() + ".partial");
+  const std::string folder = partial.path().string();
   std::error_code error;
-  // Of a process that died; whatever else bears the name stays.
-  if (fs::exists(partial, error) && (!fs::is_directory(partial, error) || !foreign_entry(partial).empty())) {
-    return output(fmt::format("{} is in the way and no part of a simulated job", partial.string()));
+  // A process that died left it; whatever else bears the name stays.
+  if (fs::exists(folder, error) && (!fs::is_directory(folder, error) || !foreign_entry(folder).empty())) {
+    return output(fmt::format("{} is in the way and no part of a simulated job", folder));
   }
-  fs::remove_all(partial, error);
-  fs::create_directories(partial, error);
-  if (error) return output(fmt::format("{} cannot be made: {}", partial.string(), error.message()));
-  if (!write_job(make_job(options), partial.string(), target.string())) {
-    fs::remove_all(partial, error);
-    return output(fmt::format("a trace in {} cannot be written; is the disk full?", partial.string()));
+  fs::remove_all(folder, error);
+  if (const std::error_code failed = partial.make(); failed) {
+    return output(fmt::format("{} cannot be made: {}", folder, failed.message()));
   }
-  return replace(partial, target);
+  if (!write_job(make_job(options), folder, target.string())) {
+    return output(fmt::format("a trace in {} cannot be written; is the disk full?", folder));
+  }
+  return replace(folder, target);
 }
 
 }  // namespace skewscope

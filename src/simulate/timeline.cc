@@ -13,6 +13,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "collectives/traffic.h"
 #include "random.h"
 
 namespace skewscope::simulate {
@@ -33,19 +34,6 @@ constexpr double kTransferCv = 0.05, kComputeCv = 0.02;
 
 // Members leave within microseconds of each other: a bias of the position in the ring, and chance.
 constexpr int64_t kSpreadLimit = 10;  // exit_jitter_ns
-
-double traffic_factor(const Op& op, double members) {
-  switch (op.kind) {
-    case CollectiveKind::all_reduce:
-      return 2 * (members - 1) / members;
-    case CollectiveKind::all_gather:
-    case CollectiveKind::reduce_scatter:
-    case CollectiveKind::all_to_all:
-      return (members - 1) / members;
-    default:
-      return 1;
-  }
-}
 
 double transfer_factor(const SimulateOptions& options, const Group& group, const Op& op) {
   double factor = 1;
@@ -214,7 +202,7 @@ void TimelineEngine::finish(Instance& instance) {
       bytes = std::max(bytes, static_cast<double>(2 * std::max(own.in_elements, own.out_elements)));
     }
   }
-  const double volume = bytes * traffic_factor(op, static_cast<double>(instance.ranks.size()));
+  const double volume = bytes * bus_bandwidth_factor(op.kind, std::ssize(instance.ranks));
   double slowest = 1;
   for (const int32_t rank : instance.ranks) slowest = std::max(slowest, job_.trait(rank).link_factor);
   const double mean = static_cast<double>(far ? kFabricLatencyNs : kNodeLatencyNs) +

@@ -1,4 +1,4 @@
-// truth.json: what really happened, beside the traces. Its layout is described in README.md.
+// truth.json: what really happened, next to the traces. Its layout is described in README.md.
 #pragma once
 
 #include <memory>

@@ -1,12 +1,12 @@
 // The stage: every trace on its own, in parallel.
 #include <tbb/parallel_for.h>
 
-#include "host_calls.h"
-#include "kernel_shapes.h"
-#include "rank_tables.h"
 #include "skewscope/summarize.h"
-#include "streams.h"
-#include "timeline.h"
+#include "src/summarize/gpu/gpu_timeline.h"
+#include "src/summarize/gpu/host_calls.h"
+#include "src/summarize/gpu/kernel_shapes.h"
+#include "src/summarize/gpu/rank_tables.h"
+#include "src/summarize/gpu/streams.h"
 
 namespace skewscope {
 

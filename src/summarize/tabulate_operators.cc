@@ -1,11 +1,11 @@
 // The stage's second half: what the operators of one trace did. Every table is made only where asked for.
-#include "compiled_sums.h"
-#include "critical_path.h"
-#include "kernel_sums.h"
-#include "operator_sums.h"
-#include "range_sums.h"
 #include "skewscope/summarize.h"
-#include "work_sums.h"
+#include "src/summarize/operators/compiled_sums.h"
+#include "src/summarize/operators/kernel_sums.h"
+#include "src/summarize/operators/operator_sums.h"
+#include "src/summarize/operators/range_sums.h"
+#include "src/summarize/operators/work_sums.h"
+#include "src/summarize/path/critical_path.h"
 
 namespace skewscope {
 

@@ -123,7 +123,7 @@ TEST_CASE("values of observations are gathered per unknown, of one and of severa
   });
   for (size_t d = 0; d < kSidesAtOnce; ++d) {
     const std::vector<double> alone = s.gather<1>([&](size_t, size_t k) { return std::array{value(k, d)}; });
-    // Of the values, less their row's weighted mean: by the third trace's bias.
+    // What is gathered are the values less their row's weighted mean, by the third trace's bias.
     double expected = 0;
     for (size_t row = 0; row < kRows; ++row) {
       double sum = 0, weight = 0;

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 
 namespace {
 

@@ -2,8 +2,8 @@
 // operators and a call below it. Rows are host rows.
 #include <benchmark/benchmark.h>
 
-#include "../../src/summarize/slot_times.h"
 #include "skewscope/summarize.h"
+#include "src/summarize/operators/slot_times.h"
 
 using namespace skewscope;  // NOLINT
 

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "src/ingest/trace_reader.h"
+#include "src/ingest/trace_readers.h"
 
 namespace {
 

@@ -190,4 +190,5 @@ def main(options):
                                                            **{f"{name}: worst change": change for name, change in worst.items()}})
     for line in [*lost, *failures, *(f"{name}: {100 * change:+.0f} %" for name, change in worst.items() if change > MOST_CHANGE)]:
         say(line)
-    sys.exit(1 if lost or failures or max(worst.values()) > MOST_CHANGE else 0)
+    if lost or failures or max(worst.values()) > MOST_CHANGE:
+        sys.exit(1)

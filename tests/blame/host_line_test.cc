@@ -1,5 +1,5 @@
 // When a host waited for its GPU, told from its launches. Times in microseconds.
-#include "src/blame/host_line.h"
+#include "src/blame/line/host_line.h"
 
 #include <catch2/catch.hpp>
 
@@ -84,9 +84,9 @@ TEST_CASE("a launch that returns late while the GPU is busy waited for room in t
 
 TEST_CASE("a synchronizing call waited for what ended last before it returned, however short the pause") {
   const Row next = {120, 125, 130, kCompute};
-  // Of the device: the call ended last.
+  // A wait for the device: the call ended last.
   CHECK(waits({{0, 5, 80, kCompute}, {10, 15, 100, kCall}, next}, {{20, 110}}) == std::vector<Wait>{{20, 100, 80, 0}});
-  // Of one stream: what runs on is not waited for.
+  // A wait for one stream: what runs on is not waited for.
   CHECK(waits({{0, 5, 80, kCompute}, {10, 15, 500, kCall}, next}, {{20, 90}}) == std::vector<Wait>{{20, 80, 80, -1}});
   CHECK(waits({{0, 5, 800, kCompute}, {10, 15, 100, kCall}, next}, {{20, 110}}) == std::vector<Wait>{{20, 100, 0, 0}});
   // All had ended when it was called.

@@ -1,7 +1,7 @@
 // Which kernels two ranks ran within their spans: what one ran more often costs as many times its mean duration.
 #include <catch2/catch.hpp>
 
-#include "src/blame/kernel_uses.h"
+#include "src/blame/origin/kernel_uses.h"
 #include "tests/job_builder.h"
 
 using namespace skewscope;

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "src/blame/gpu_labels.h"
+#include "src/blame/line/gpu_labels.h"
 #include "tests/job_builder.h"
 
 using namespace skewscope;

@@ -37,7 +37,7 @@ class Kept {
   Outcome report_after(const std::string& launcher, const std::string& flags) const {
     return report_with(cache_, flags, launcher);
   }
-  // Of the one report that is kept: folder, relative to the place of tests.
+  // Folder of the one report that is kept, relative to where tests run.
   std::string folder() const {
     std::string found;
     for (const auto& entry : fs::directory_iterator(place() / cache_)) {

@@ -1,8 +1,31 @@
 #include "collectives/kind.h"
 
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 using namespace skewscope;
+
+TEST_CASE("each kind up to send_recv has a name that means it, and no number behind it is a kind") {
+  for (int number = 0; number <= 255; ++number) {
+    const auto kind = static_cast<CollectiveKind>(number);
+    INFO(number);
+    REQUIRE(is_valid(kind) == (kind <= CollectiveKind::send_recv));
+    if (is_valid(kind)) REQUIRE(kind_called(to_string(kind)) == kind);
+  }
+  REQUIRE_FALSE(kind_called("allreduce"));
+}
+
+TEST_CASE("the schema of reports knows the name of every kind") {
+  std::ifstream file(SKEWSCOPE_SOURCE_DIR "/configs/report.schema.json");
+  const std::string schema{std::istreambuf_iterator<char>(file), {}};
+  for (uint8_t number = 0; is_valid(static_cast<CollectiveKind>(number)); ++number) {
+    const std::string name = to_string(static_cast<CollectiveKind>(number));
+    INFO(name);
+    REQUIRE(schema.find('"' + name + '"') != std::string::npos);
+  }
+}
 
 TEST_CASE("every spelling of an operation means its kind") {
   const std::pair<const char*, CollectiveKind> table[] = {

@@ -79,6 +79,19 @@ TEST_CASE("every field of a file survives its digest") {
   CHECK(after.linked.findings[0].byte_offset == 4711);
 }
 
+TEST_CASE("a digest keeps calls of every kind and type, and refuses numbers that are none") {
+  TraceFile file = small_file();
+  for (int number = 0; number <= 255; ++number) {
+    file.linked.trace.calls.back().kind = static_cast<CollectiveKind>(number);
+    CHECK(from_digest(to_digest(file)).ok() == is_valid(static_cast<CollectiveKind>(number)));
+  }
+  file = small_file();
+  for (int number = 0; number <= 255; ++number) {
+    file.linked.trace.calls.back().dtype = static_cast<DType>(number);
+    CHECK(from_digest(to_digest(file)).ok() == is_valid(static_cast<DType>(number)));
+  }
+}
+
 TEST_CASE("a call of a module that is not there is refused") {
   TraceFile file = small_file();
   file.linked.modules.pop_back();

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "skewscope/efficiency/replay.h"
+#include "skewscope/efficiency/call_script.h"
 #include "src/efficiency/models.h"
 
 namespace skewscope::test {

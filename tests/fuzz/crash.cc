@@ -3,7 +3,7 @@
 //   again, then requests of 3 bytes: kind and job, rank, size
 #include <cstdlib>
 
-#include "tests/gather/model.h"
+#include "tests/gather/store/model.h"
 
 namespace skewscope::gather::test {
 namespace {

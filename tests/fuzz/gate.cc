@@ -1,14 +1,14 @@
 // Bytes of a connection -> Beast's parser -> gate. What is let through is in its bounds, and Beast and the gate agree
 // on the body that follows it. Half of the inputs are made by moving whole lines: bytes alone hardly ever make a field.
-#include "src/gather/gate.h"
+#include "src/gather/http/gate.h"
 
 #include <algorithm>
 #include <random>
 
 #include "require.h"
 #include "skewscope/protocol/names.h"
-#include "src/gather/authorize.h"
-#include "tests/gather/beast_gate.h"
+#include "src/gather/http/authorize.h"
+#include "tests/gather/http/beast_gate.h"
 
 namespace skewscope::gather {
 namespace {

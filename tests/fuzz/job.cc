@@ -6,6 +6,7 @@
 #include "memory_folder.h"
 #include "skewscope/correlate.h"
 #include "skewscope/examine.h"
+#include "skewscope/ingest/make_digests.h"
 #include "skewscope/report.h"
 
 using namespace skewscope;  // NOLINT

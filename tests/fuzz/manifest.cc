@@ -2,7 +2,7 @@
 //   input: 2 bytes of length (all: whole), then edits of 2 bytes of place (of the first 64 KiB), 1 of how many, the
 //   bytes
 #include "spool.h"
-#include "src/gather/spool_paths.h"
+#include "src/gather/disk/spool_paths.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

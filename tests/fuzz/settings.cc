@@ -5,9 +5,9 @@
 #include <string>
 
 #include "require.h"
-#include "src/cli/flat_config.h"
-#include "src/cli/gather_options.h"
-#include "src/gather/job_text.h"
+#include "src/cli/gathering/gather_options.h"
+#include "src/cli/options/flat_config.h"
+#include "src/gather/endpoints/job_text.h"
 #include "src/gather/reload.h"
 #include "src/gather/start_rules.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "require.h"
-#include "src/gather/recovery.h"
-#include "tests/gather/memory_disk.h"
-#include "tests/gather/model.h"
+#include "src/gather/recovery/recovery.h"
+#include "tests/gather/store/memory_disk.h"
+#include "tests/gather/store/model.h"
 
 namespace skewscope::gather::test {
 

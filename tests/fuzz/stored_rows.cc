@@ -5,7 +5,7 @@
 #include <array>
 
 #include "spool.h"
-#include "src/gather/spool_paths.h"
+#include "src/gather/disk/spool_paths.h"
 
 namespace skewscope::gather::test {
 namespace {
@@ -58,7 +58,7 @@ void insert(sqlite3* database, size_t table, FuzzedDataProvider& input) {
   sqlite3_finalize(statement);
 }
 
-// Of the updated rows most still make sense: more than one that is made up.
+// Most of the updated rows still make sense: more than one that is made up.
 void update(sqlite3* database, size_t table, FuzzedDataProvider& input) {
   const std::string columns = kColumns[table];
   const size_t column = input.ConsumeIntegralInRange<size_t>(0, columns.size() - 1);

@@ -1,9 +1,9 @@
 // Token texts, and payloads that are well signed: no forged text counts, and what counts has one spelling.
-#include "src/gather/tokens.h"
+#include "src/gather/http/tokens.h"
 
 #include "require.h"
-#include "skewscope/protocol/digest.h"
 #include "skewscope/protocol/names.h"
+#include "skewscope/protocol/sha256.h"
 
 namespace skewscope::gather {
 namespace {

@@ -231,10 +231,13 @@ class Faults(unittest.TestCase):
     def numbers(self, fault, text=""):
         return [number for number, call in enumerate(calls_of(fault != KILL), 1) if may_meet(fault, call) and text in str(call)]
 
-    def meet(self, fault, step, begin=0, **options):
+    def meet(self, fault, step, begin=0):
+        self.meet_or_earlier(fault, self.numbers(fault)[begin % step::step])
+
+    def meet_or_earlier(self, fault, numbers, **options):
         """On a busy machine requests share their flushes and a job makes fewer calls: the last faults are met earlier then."""
-        runs = [Run(number, fault, **options) for number in self.numbers(fault)[begin % step::step]]
-        self.meet_all(runs, 0.5 * len(runs))
+        runs = [Run(number, fault, **options) for number in numbers]
+        self.meet_all(runs, 0.5 * len(runs) - 1)
         missed = [Run(run.number * 3 // 4, fault, **options) for run in runs if run.met is None]
         if missed:
             self.meet_all(missed, 0.9 * len(missed) - 1)
@@ -279,7 +282,7 @@ class ErrorsThatStay(Faults):
         for fault in (errno.EIO, errno.ENOSPC, errno.EMFILE):
             numbers = self.numbers(fault)
             picked = chosen.sample(numbers, min(len(numbers), dose(3, 40)))
-            self.meet_all([Run(number, fault, sticky=True) for number in picked], 0.9 * len(picked) - 1)
+            self.meet_or_earlier(fault, picked, sticky=True)
 
 
 class AfterAKill(Faults):

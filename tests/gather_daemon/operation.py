@@ -325,7 +325,7 @@ class Signals(unittest.TestCase):
     def test_the_service_manager_hears_nothing_while_one_thread_hangs(self):
         put = b"PUT /v1/jobs/run/ranks/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx"
         get = b"GET /v1/jobs/run/ranks/0 HTTP/1.1\r\nHost: localhost\r\n\r\n"
-        # Of an upload's bytes, of a folder, of a file that goes out: a file thread, the commit thread, one that reads.
+        # The disk hangs with an upload's bytes, a folder, a file that goes out: a file thread, the commit thread, a reader.
         for call, request, status in (("fdatasync", put, b" 201 "), ("fsync", put, b" 201 "), ("pread", get, b" 200 ")):
             with self.subTest(call), tempfile.TemporaryDirectory() as folder, \
                     socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "src/ingest/file_content.h"
+#include "src/ingest/content/file_content.h"
 
 namespace skewscope::ingest {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "reader_support.h"
-#include "src/ingest/link_calls.h"
+#include "src/ingest/link/link_calls.h"
 #include "src/ingest/read_files.h"
 
 namespace skewscope::ingest {

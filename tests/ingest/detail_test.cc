@@ -1,5 +1,5 @@
 #include "detail_support.h"
-#include "src/ingest/keep_steps.h"
+#include "src/ingest/link/keep_steps.h"
 
 using namespace skewscope;
 using namespace skewscope::ingest;

@@ -4,8 +4,11 @@
 
 #include "content_builder.h"
 #include "src/ingest/assemble_job.h"
-#include "src/ingest/keep_steps.h"
-#include "src/ingest/lost_base_time.h"
+#include "src/ingest/link/keep_steps.h"
+#include "src/ingest/read_files.h"
+#include "src/ingest/stamps/lost_base_time.h"
+#include "src/ingest/text/number_list.h"
+#include "src/ingest/usable_files.h"
 
 using namespace skewscope;          // NOLINT
 using namespace skewscope::ingest;  // NOLINT
@@ -34,7 +37,7 @@ Result<AssembledJob> assemble(std::vector<ContentBuilder> builders, const std::v
     files.push_back(link_file(std::move(b.content())));
     if (options.steps) keep_steps(files.back(), *options.steps);
   }
-  judge_files(files);
+  mark_usable(files);
   restore_base_times(files);
   const auto overrides = RankOverrides::make(options.rank_map, "");
   REQUIRE(overrides.ok());
@@ -126,7 +129,7 @@ TEST_CASE("a duplicate rank is left out with a finding, the trace with more call
   REQUIRE(assembled.ok());
   REQUIRE(assembled.value().job.traces.size() == 1);
   CHECK(assembled.value().job.traces[0].file == "b.json");
-  CHECK_FALSE(assembled.value().places[0].session.known());
+  CHECK_FALSE(assembled.value().ranks[0].session.known());
   const Finding* duplicate = find(assembled.value().job.findings, "duplicate-rank");
   REQUIRE(duplicate != nullptr);
   CHECK(duplicate->file == "a.json");

@@ -12,7 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "src/ingest/kineto_reader.h"
+#include "src/ingest/kineto/kineto_reader.h"
+#include "src/ingest/trace_readers.h"
 
 namespace skewscope::ingest {
 

@@ -137,7 +137,7 @@ TEST_CASE("stages that exchange in batches are matched, their waiting is exact, 
     CHECK(static_cast<double>(report.ranks[rank].wait_ns) / 1000 == Approx(stages[rank].waited_us).margin(5));
   }
   REQUIRE(report.collectives.size() == 1);
-  CHECK(report.collectives[0].op == "send_recv");
+  CHECK(report.collectives[0].op == CollectiveKind::send_recv);
   CHECK(report.collectives[0].count == 120);
   CHECK(report.collectives[0].bytes == 8192);
   REQUIRE_FALSE(report.stragglers.empty());
@@ -172,7 +172,7 @@ TEST_CASE("in a ring, whose batches have two peers each, every rank waits for th
   CHECK(report.matching.calls == 180);
   CHECK(report.unmatched.empty());
   REQUIRE(report.collectives.size() == 1);
-  CHECK(report.collectives[0].op == "coalesced");
+  CHECK(report.collectives[0].op == CollectiveKind::coalesced);
   CHECK(report.collectives[0].count == 60);
   for (size_t rank = 0; rank < kStages; ++rank) {
     INFO(rank << ": error bar " << report.clocks[rank].uncertainty_ns << " ns");

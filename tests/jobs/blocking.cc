@@ -82,7 +82,8 @@ void check_window(const JobReport& report) {
   }
   for (const JobReport::StepRow& s : report.steps) {
     in_steps += s.blocking_wait_ns + s.blocking_transfer_ns + s.blocking_unattributed_ns;
-    CHECK(s.blocked_by.empty() == (s.blocking_wait_ns + s.blocking_transfer_ns + s.blocking_unattributed_ns == 0));
+    CHECK((s.blocked_by == BlockedBy::nothing) ==
+          (s.blocking_wait_ns + s.blocking_transfer_ns + s.blocking_unattributed_ns == 0));
   }
   CHECK(in_steps <= blocking);
 }
@@ -151,14 +152,14 @@ TEST_CASE("a step is blocked by arrival skew where a rank is slow, by transfer w
     const JobReport report = simulated_blocking(job).first;
     REQUIRE(report.steps.size() == 4);
     for (const JobReport::StepRow& step : report.steps)
-      CHECK(step.blocked_by == (slow > 1 ? "arrival_skew" : "transfer"));
+      CHECK(step.blocked_by == (slow > 1 ? BlockedBy::arrival_skew : BlockedBy::transfer));
   }
 }
 
 TEST_CASE("recorded decode steps: rank 1's host sleeps in each, and arrival skew is what blocks them") {
   const JobReport report = report_of_blocking((kRecordedFolder / "decode").string());
   REQUIRE(report.steps.size() == 3);
-  for (const JobReport::StepRow& step : report.steps) CHECK(step.blocked_by == "arrival_skew");
+  for (const JobReport::StepRow& step : report.steps) CHECK(step.blocked_by == BlockedBy::arrival_skew);
   for (const JobReport::RankRow& rank : report.ranks) {
     CHECK(static_cast<double>(rank.blocking_communication_ns) >=
           0.99 * static_cast<double>(rank.exposed_communication_ns));

@@ -168,10 +168,10 @@ TEST_CASE(
         CHECK(beside.component == island.component);
       }
     }
-    CHECK(straggler(job.both, 1).standing == "cause");
-    CHECK(straggler(job.both, 1).cause == "slower_kernels");
-    CHECK(straggler(job.both, kHalf + 2).standing == "cause");
-    CHECK(straggler(job.both, kHalf + 2).cause == "host");
+    CHECK(straggler(job.both, 1).standing == Standing::cause);
+    CHECK(straggler(job.both, 1).cause == LateCause::slower_kernels);
+    CHECK(straggler(job.both, kHalf + 2).standing == Standing::cause);
+    CHECK(straggler(job.both, kHalf + 2).cause == LateCause::host);
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "../real_trace_folder.h"
 #include "skewscope/correlate.h"
+#include "skewscope/ingest/make_digests.h"
 #include "skewscope/report.h"
 #include "skewscope/simulate.h"
 #include "tests/temporary_folder.h"

@@ -123,7 +123,8 @@ TEST_CASE("where no collective is complete nobody is called the cause") {
   options.missing_ranks = {3};
   options.directory = folder.path.string();
   REQUIRE(simulate_job(options).ok());
-  for (const JobReport::Straggler& one : correlated(options.directory).report.stragglers) CHECK(one.standing.empty());
+  for (const JobReport::Straggler& one : correlated(options.directory).report.stragglers)
+    CHECK_FALSE(one.standing.has_value());
 }
 
 TEST_CASE("a launch-bound job gains by an ideal network what its hosts allow, and no more") {

@@ -80,7 +80,7 @@ TEST_CASE("what a rank's extra work saves is what the job without it is shorter,
     bool fsdp;
   };
   struct Fault {
-    const char* cause;
+    LateCause cause;
     void (*put)(SimulateOptions&);
   };
   constexpr int32_t kAt = 2;
@@ -88,19 +88,19 @@ TEST_CASE("what a rank's extra work saves is what the job without it is shorter,
                         {"tp", 4, 1, 1, 0, false},       {"tp and dp", 2, 1, 1, 0, false},
                         {"pipeline", 1, 2, 4, 0, false}, {"experts", 1, 1, 1, 2, false}};
   const Fault faults[] = {
-      {"slower_kernels",
+      {LateCause::slower_kernels,
        [](SimulateOptions& job) {
          job.slow_ranks = {{kAt, 1.6}};
        }},
-      {"other_shapes",
+      {LateCause::other_shapes,
        [](SimulateOptions& job) {
          job.other_shapes = {{kAt, 2.5}};
        }},
-      {"other_kernels",
+      {LateCause::other_kernels,
        [](SimulateOptions& job) {
          job.more_kernels = {{kAt, 6}};
        }},
-      {"host",
+      {LateCause::host,
        [](SimulateOptions& job) {
          job.host_gaps = {{kAt, 3'000'000}};
        }},
@@ -122,7 +122,7 @@ TEST_CASE("what a rank's extra work saves is what the job without it is shorter,
       fault.put(changed);
       const JobReport faulty = simulated_report(changed);
       const double gain = shorter(faulty, healthy);
-      INFO(kind.name << ", " << fault.cause << ", seed " << job.seed);
+      INFO(kind.name << ", " << to_string(fault.cause) << ", seed " << job.seed);
       CHECK(share_of(named_gain(faulty, kAt), faulty) == Approx(gain).margin(0.03));
       if (gain < 0.03) continue;  // a pipeline hides it
       REQUIRE(!faulty.stragglers.empty());
@@ -184,7 +184,7 @@ TEST_CASE("what even stages save is no more than their schedule allows") {
   }
 }
 
-// Of the same programs without their faults: 26 ms for 421, and what 14, 9 and 60 % of these jobs are.
+// The truth is the same programs without their faults: 26 ms for 421, and what 14, 9 and 60 % of these jobs are.
 TEST_CASE("recorded: what a rank with more work costs is found, or a bound that says so") {
   const JobReport slow = recorded_report("ddp_slow_rank"), fsdp = recorded_report("fsdp2"),
                   ring = recorded_report("ring_attention"), uneven = recorded_report("ddp_imbalance");

@@ -20,7 +20,7 @@ Writer gloo_between_gpus(int64_t pause_of_late_rank_us) {
   };
 }
 
-// Of rank 1's `damaged`-th call the end is `late_us` later; kAbsent_us: it was not recorded.
+// Rank 1's `damaged`-th call ends `late_us` later; kAbsent_us: its end was not recorded.
 Writer mpi_with_damage(int damaged, int64_t late_us) {
   return [=](const StepTimes& t) {
     const bool hit = t.rank == 1 && t.step == damaged;
@@ -35,7 +35,7 @@ Writer mpi_with_damage(int damaged, int64_t late_us) {
 }
 
 // Its peers' pace saves what it is late.
-void check_late_rank(const JobReport& report, const std::string& cause) {
+void check_late_rank(const JobReport& report, LateCause cause) {
   REQUIRE_FALSE(report.stragglers.empty());
   CHECK(report.stragglers[0].rank == kLateRank);
   CHECK(report.stragglers[0].cause == cause);
@@ -82,13 +82,13 @@ TEST_CASE("between GPUs that gloo serves, GPUs wait and are not idle, and each n
 TEST_CASE(
     "behind gloo's collectives a rank whose kernels are slower is the cause, and its peers' pace saves their time") {
   const JobReport report = HostJob("gloo", gloo_between_gpus(0)).report();
-  check_late_rank(report, "slower_kernels");
+  check_late_rank(report, LateCause::slower_kernels);
 }
 
 TEST_CASE("behind gloo's collectives a rank whose host pauses before it launches is the cause, and so is its host") {
   const JobReport report = HostJob("gloo", gloo_between_gpus(kLater_us)).report();
   check_usual_waits(report);
-  check_late_rank(report, "host");
+  check_late_rank(report, LateCause::host);
 }
 
 TEST_CASE("of an MPI call whose end is seconds late, or was not recorded, the others lose nothing") {

@@ -18,7 +18,7 @@ TEST_CASE("kernels that carry no correlation are split by their records, as the 
   const JobReport report = job.report();
   check_usual_waits(report);
   REQUIRE(report.collectives.size() == 1);
-  CHECK(report.collectives[0].op == "all_reduce");
+  CHECK(report.collectives[0].op == CollectiveKind::all_reduce);
   CHECK(report.collectives[0].bytes == 4 * 4096);
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("oneCCL's two kernels behind a closed record are one call of the recor
   const JobReport report = job.report();
   check_usual_waits(report);
   REQUIRE(report.collectives.size() == 1);
-  CHECK(report.collectives[0].op == "all_reduce");
+  CHECK(report.collectives[0].op == CollectiveKind::all_reduce);
   CHECK(report.collectives[0].count == kHostSteps);
 }
 

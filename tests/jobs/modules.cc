@@ -27,7 +27,7 @@ using ModuleSums = std::map<std::pair<std::string, std::string>, ModuleSum>;  //
 ModuleSums sums_of(const JobReport& report) {
   ModuleSums sums;
   for (const JobReport::OverlapRow& row : report.overlap_modules) {
-    ModuleSum& sum = sums[{row.op, row.module}];
+    ModuleSum& sum = sums[{to_string(row.op), row.module}];
     sum.calls += row.calls;
     sum.time_ns += row.time_ns;
     sum.hidden_ns += row.hidden_ns;

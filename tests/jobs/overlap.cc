@@ -92,7 +92,7 @@ void check_overlap_sums(const JobReport& report) {
 // Calls by operation and phase.
 std::map<std::pair<std::string, std::string>, int64_t> phases_of(const JobReport& report) {
   std::map<std::pair<std::string, std::string>, int64_t> calls;
-  for (const JobReport::OverlapRow& row : report.overlap) calls[{row.op, row.phase}] += row.calls;
+  for (const JobReport::OverlapRow& row : report.overlap) calls[{to_string(row.op), row.phase}] += row.calls;
   return calls;
 }
 
@@ -107,12 +107,12 @@ TEST_CASE("eight data-parallel groups are one row per operation and size, and ro
     check_overlap_sums(report);
     size_t reduce_scatters = 0;
     for (const JobReport::OverlapRow& row : report.overlap) {
-      if (row.op != "reduce_scatter") continue;
+      if (row.op != CollectiveKind::reduce_scatter) continue;
       ++reduce_scatters;
       CHECK(row.group == "DATA_PARALLEL_GROUP");
       CHECK(row.groups == 4);
       CHECK(row.nodes == 2);
-      // Of two buckets the first is reduced beside the backward pass; the only one of a stage is the last.
+      // The first of two buckets is reduced during the backward pass; the only one of a stage is the last.
       CHECK((options.pp == 1 ? row.hidden_share() > 0.1 : row.hidden_share() < 0.01));
     }
     CHECK(reduce_scatters == 1);
@@ -129,11 +129,9 @@ TEST_CASE("what hiding an operation gains is what the job without these transfer
     const double before = JobTruth(options.directory).elapsed_ns;
     CHECK(!what_if.operations.empty());
     for (const JobReport::WhatIf::Operation& one : what_if.operations) {
-      const auto kind = kind_from_operation_name(one.op);
-      REQUIRE(kind);
-      const double hidden = (before - elapsed_ns(job, {one.group, *kind, 0})) / before;
-      const double faster = (before - elapsed_ns(job, {one.group, *kind, 0.5})) / before;
-      CAPTURE(job.seed, job.pp, one.group, one.op, one.hidden_share, hidden, one.faster_share, faster);
+      const double hidden = (before - elapsed_ns(job, {one.group, one.op, 0})) / before;
+      const double faster = (before - elapsed_ns(job, {one.group, one.op, 0.5})) / before;
+      CAPTURE(job.seed, job.pp, one.group, to_string(one.op), one.hidden_share, hidden, one.faster_share, faster);
       CHECK(std::fabs(one.hidden_share - hidden) < 0.005);
       CHECK(std::fabs(one.faster_share - faster) < 0.005);
     }
@@ -160,13 +158,13 @@ TEST_CASE("what hiding one phase, or the module that exposes most, gains is what
     for (const JobReport::WhatIf::Operation& one : what_if.operations) {
       for (const JobReport::WhatIf::Operation::Part& part : one.parts) {
         SimulateOptions hidden = job;
-        SimulateOptions::TransferFactor changed{one.group, *kind_from_operation_name(one.op), 0};
+        SimulateOptions::TransferFactor changed{one.group, one.op, 0};
         if (!part.phase.empty()) changed.backward = part.phase == "backward";
         if (!part.module.empty()) changed.layer = std::stoi(part.module.substr(part.module.find('.') + 1));
         (part.module.empty() ? phases : modules) += 1;
         hidden.transfer_factors.push_back(changed);
         const double shorter = (before - elapsed_ns(hidden)) / before;
-        CAPTURE(slow_layer, one.op, part.phase, part.module, part.hidden_share, shorter);
+        CAPTURE(slow_layer, to_string(one.op), part.phase, part.module, part.hidden_share, shorter);
         CHECK(std::fabs(part.hidden_share - shorter) < 0.005);
       }
     }

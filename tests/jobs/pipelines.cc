@@ -110,7 +110,7 @@ TEST_CASE("what a longer stage adds to the bubble is the difference to the job w
       const SimulatedPipeline even = simulated(options);
       options.slow_ranks = {{2 * stage, 1.5}, {2 * stage + 1, 1.5}};
       const SimulatedPipeline uneven = simulated(options);
-      // Of time: the shares are of windows of different lengths.
+      // In time: the shares are of windows of different lengths.
       const double added =
           uneven.true_bubble_share - even.true_bubble_share * even.true_total_ns / uneven.true_total_ns;
       const double scheduled =

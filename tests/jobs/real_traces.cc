@@ -31,14 +31,16 @@ TEST_CASE("dlrm_8rank: eight collectives, all complete, waits to 10 us, rank 7 l
   REQUIRE(r.matching.unmatched == 0);
   REQUIRE(r.matching.incomplete_instances == 0);
 
-  std::map<int32_t, std::string> op;
+  std::map<int32_t, CollectiveKind> op;
   for (const auto& call : r.calls) {
     REQUIRE(call.complete);
     op[call.instance] = call.op;
   }
   REQUIRE(op.size() == 8);
-  REQUIRE(std::count_if(op.begin(), op.end(), [](const auto& o) { return o.second == "all_to_all"; }) == 5);
-  REQUIRE(std::count_if(op.begin(), op.end(), [](const auto& o) { return o.second == "all_reduce"; }) == 3);
+  REQUIRE(std::count_if(op.begin(), op.end(), [](const auto& o) { return o.second == CollectiveKind::all_to_all; }) ==
+          5);
+  REQUIRE(std::count_if(op.begin(), op.end(), [](const auto& o) { return o.second == CollectiveKind::all_reduce; }) ==
+          3);
 
   const int64_t wait_us[] = {5580, 11125, 3280, 9571, 6370, 6041, 3342, 1534};
   const int64_t late[] = {0, 0, 0, 0, 1, 2, 0, 5};

@@ -255,8 +255,8 @@ TEST_CASE("recorded: kernels of a captured graph, which name nothing, are all ma
 
 TEST_CASE("recorded: what was put into a rank is found there, and called by its cause") {
   // A larger batch runs the same kernels, as often, on larger grids; some kernels are others.
-  const std::map<std::string, std::string> cause_of = {
-      {"host_gap", "host"}, {"slow_rank", "other_kernels"}, {"imbalance", "other_shapes"}};
+  const std::map<std::string, LateCause> cause_of = {
+      {"host_gap", LateCause::host}, {"slow_rank", LateCause::other_kernels}, {"imbalance", LateCause::other_shapes}};
   for (const std::string& set : sets()) {
     const nlohmann::json truth = truth_of(set);
     if (truth["injected"].empty()) continue;
@@ -264,7 +264,7 @@ TEST_CASE("recorded: what was put into a rank is found there, and called by its 
     const JobReport report = report_of_set(set);
     REQUIRE_FALSE(report.stragglers.empty());
     CHECK(report.stragglers[0].rank == truth["injected"][0]["rank"]);
-    const std::string cause = cause_of.at(truth["injected"][0]["fault"]);
+    const LateCause cause = cause_of.at(truth["injected"][0]["fault"]);
     if (set == "gloo") continue;               // without GPU rows nothing tells causes apart
     if (set == "pipeline_one_step") continue;  // of one step nothing tells more work from a longer stage
     CHECK(report.stragglers[0].cause == cause);
@@ -278,7 +278,7 @@ TEST_CASE("recorded: clocks of one host are left alone or moved by microseconds,
     const JobReport report = report_of_set(set);
     for (const auto& clock : report.clocks) {
       if (!clock.aligned || clock.rank == 0) continue;
-      CHECK((clock.method == "identity" || clock.method == "offset"));
+      CHECK((clock.method == ClockMethod::identity || clock.method == ClockMethod::offset));
       CHECK(std::llabs(clock.offset_ns) < 100'000);
       ++clocks;
       outside += std::llabs(clock.offset_ns) > clock.uncertainty_ns ? 1 : 0;

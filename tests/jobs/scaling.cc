@@ -65,7 +65,7 @@ const ScaleReport::Loss& loss_of(const ScaleReport& report, int32_t to, const st
   throw std::logic_error("no loss " + factor);
 }
 
-// Of a factor, from the run in front of `run` to it.
+// Points of a factor, from the run in front of `run` to it.
 double true_points(const Family& f, size_t run, const std::string& factor) {
   const double before = true_global(f, run - 1), after = true_global(f, run);
   const double mean = (after - before) / std::log(after / before);

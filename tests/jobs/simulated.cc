@@ -248,7 +248,7 @@ TEST_CASE("clocks that are off by a step move no node's calls into another step"
     CHECK(report.value().matching.unmatched == 0);
     CHECK(report.value().matching.incomplete_instances == 0);
     CHECK(report.value().stragglers.front().rank == 13);
-    CHECK(report.value().stragglers.front().standing == "cause");
+    CHECK(report.value().stragglers.front().standing == Standing::cause);
   }
 }
 
@@ -287,8 +287,8 @@ TEST_CASE("a host that is late once a step is charged, though its kernels are as
   simulate(options);
   const Outcome o = run(options);
   REQUIRE(o.report.stragglers.at(0).rank == 3);
-  CHECK(o.report.stragglers.at(0).cause == "host");
-  CHECK(o.report.stragglers.at(0).standing == "cause");
+  CHECK(o.report.stragglers.at(0).cause == LateCause::host);
+  CHECK(o.report.stragglers.at(0).standing == Standing::cause);
 }
 
 TEST_CASE("a rank 5 % slow in TP 8 x DP 8 comes first by propagated blame and by replay, not by direct blame alone") {
@@ -303,12 +303,12 @@ TEST_CASE("a rank 5 % slow in TP 8 x DP 8 comes first by propagated blame and by
   const JobReport report = run(options).report;
   const JobReport::Straggler& first = report.stragglers.at(0);
   REQUIRE(first.rank == 13);
-  CHECK(first.cause == "slower_kernels");
-  CHECK(first.standing == "cause");
+  CHECK(first.cause == LateCause::slower_kernels);
+  CHECK(first.standing == Standing::cause);
   CHECK(first.saved_share > 0.5);
   CHECK(first.wait_originated_ns > 2 * first.wait_caused_ns);
   for (size_t i = 1; i < report.stragglers.size(); ++i) {
-    CHECK(report.stragglers[i].standing != "cause");
+    CHECK(report.stragglers[i].standing != Standing::cause);
     CHECK(report.stragglers[i].wait_originated_ns * 5 < first.wait_originated_ns);
   }
   // Unchanged, the replay takes as long as the job did, to a thousandth.
@@ -322,9 +322,9 @@ TEST_CASE("a slow rank of a pipeline is told from the pipeline's own fill") {
   simulate(options);
   const JobReport report = run(options).report;
   REQUIRE(report.stragglers.at(0).rank == 5);
-  CHECK(report.stragglers.at(0).standing == "cause");
-  CHECK(report.stragglers.at(0).cause == "slower_kernels");
-  CHECK(report.stragglers.at(1).cause == "program");
+  CHECK(report.stragglers.at(0).standing == Standing::cause);
+  CHECK(report.stragglers.at(0).cause == LateCause::slower_kernels);
+  CHECK(report.stragglers.at(1).cause == LateCause::program);
 }
 
 TEST_CASE(
@@ -334,7 +334,7 @@ TEST_CASE(
   options.slow_ranks = {{12, 1.3}, {13, 1.3}, {14, 1.3}, {15, 1.3}};
   simulate(options);
   const JobReport report = run(options).report;
-  for (const JobReport::Straggler& s : report.stragglers) CHECK(s.standing != "cause");
+  for (const JobReport::Straggler& s : report.stragglers) CHECK(s.standing != Standing::cause);
   const auto& programs = report.what_if.programs;
   REQUIRE(programs.size() == 4);
   CHECK(programs[3].ranks == std::vector<int32_t>{12, 13, 14, 15});
@@ -354,7 +354,7 @@ TEST_CASE("jobs in which nobody is slow name no cause") {
       simulate(options);
       const JobReport report = run(options).report;
       CAPTURE(seed, tp);
-      for (const JobReport::Straggler& s : report.stragglers) CHECK(s.standing != "cause");
+      for (const JobReport::Straggler& s : report.stragglers) CHECK(s.standing != Standing::cause);
       CHECK(report.what_if.together.empty());
     }
   }

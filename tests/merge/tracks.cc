@@ -13,21 +13,22 @@ namespace {
 // An all-reduce of ranks 0, 1, 2 that start at 100, 140, 130 us and end at 150, on one clock; and 10 ms later another,
 // in which rank 0 is 7 us late.
 struct TwoAllReduces {
-  JobBuilder builder{3};
-  InstanceTable table;
-  ClockModel clocks;
-  Decomposition decomposition;
+  CorrelatedJob rooms;
 
   TwoAllReduces() {
+    JobBuilder builder{3};
     const CommunicatorId group = builder.communicator("g", {0, 1, 2});
-    add(group, {100, 140, 130}, 150);
-    add(group, {10'007, 10'000, 10'000}, 10'050);
-    table.communicators = builder.job.communicators;
-    clocks.clocks.resize(3);
-    decomposition.caused_ns.resize(table.members.size());
+    add(builder, group, {100, 140, 130}, 150);
+    add(builder, group, {10'007, 10'000, 10'000}, 10'050);
+    rooms.instances.communicators = builder.job.communicators;
+    rooms.clocks.clocks.resize(3);
+    rooms.decomposition.caused_ns.resize(rooms.instances.members.size());
+    rooms.job = std::move(builder.job);
   }
 
-  void add(CommunicatorId group, const std::vector<double>& starts_us, double end_us) {
+  void add(JobBuilder& builder, CommunicatorId group, const std::vector<double>& starts_us, double end_us) {
+    InstanceTable& table = rooms.instances;
+    Decomposition& decomposition = rooms.decomposition;
     CollectiveInstance instance;
     instance.communicator = group;
     instance.kind = CollectiveKind::all_reduce;
@@ -46,8 +47,6 @@ struct TwoAllReduces {
       decomposition.members.push_back(parts);
     }
   }
-
-  MergeRooms rooms() const { return {builder.job, table, clocks, decomposition}; }
 };
 
 }  // namespace
@@ -73,7 +72,7 @@ TEST_CASE("kernels of one stream never nest") {
 
 TEST_CASE("the last to arrive is late from the first arrival on, and releases all who waited") {
   const TwoAllReduces job;
-  const Lateness lateness = find_lateness(job.rooms());
+  const Lateness lateness = find_lateness(job.rooms);
   REQUIRE(lateness.late[1].size() == 1);
   const Late& late = lateness.late[1].front();
   CHECK(late.from == JobNs{100'000});
@@ -87,44 +86,42 @@ TEST_CASE("the last to arrive is late from the first arrival on, and releases al
 
 TEST_CASE("of a collective that is not split nobody is shown as late") {
   TwoAllReduces job;
-  job.decomposition.instances[0].reason = SplitReason::causality;
-  const Lateness lateness = find_lateness(job.rooms());
+  job.rooms.decomposition.instances[0].reason = SplitReason::causality;
+  const Lateness lateness = find_lateness(job.rooms);
   CHECK(lateness.late[1].empty());
   CHECK(lateness.late[0].size() == 1);
 }
 
 TEST_CASE("an excerpt shows the worst waits first, at least a millisecond on each side") {
   const TwoAllReduces job;
-  const Lateness lateness = find_lateness(job.rooms());
+  const Lateness lateness = find_lateness(job.rooms);
   const MergeOptions options;
-  const MergeRooms rooms = job.rooms();
-  const Selection all(rooms, options);
-  const std::vector<MergeWindow> one = worst_waits(rooms, all, lateness, 1);
+  const Selection all(job.rooms, options);
+  const std::vector<MergeWindow> one = worst_waits(job.rooms, all, lateness, 1);
   REQUIRE(one.size() == 1);
   CHECK(one.front().instance == InstanceId(0));
   CHECK(one.front().start == JobNs{100'000 - 1'000'000});
   CHECK(one.front().end == JobNs{150'000 + 1'000'000});
-  CHECK(worst_waits(rooms, all, lateness, 5).size() == 2);
+  CHECK(worst_waits(job.rooms, all, lateness, 5).size() == 2);
 }
 
 TEST_CASE("an excerpt of one rank is about that rank's worst waits") {
   const TwoAllReduces job;
   MergeOptions options;
   options.ranks = {1};  // which waits in the second collective only
-  const MergeRooms rooms = job.rooms();
-  const std::vector<MergeWindow> one = worst_waits(rooms, Selection(rooms, options), find_lateness(rooms), 5);
+  const std::vector<MergeWindow> one =
+      worst_waits(job.rooms, Selection(job.rooms, options), find_lateness(job.rooms), 5);
   REQUIRE(one.size() == 1);
   CHECK(one.front().instance == InstanceId(1));
 }
 
 TEST_CASE("an excerpt keeps what touches a window, of the ranks that are asked for") {
   const TwoAllReduces job;
-  const Lateness lateness = find_lateness(job.rooms());
+  const Lateness lateness = find_lateness(job.rooms);
   MergeOptions options;
   options.ranks = {0, 1};
-  const MergeRooms rooms = job.rooms();
-  Selection selection(rooms, options);
-  selection.keep_to(worst_waits(rooms, selection, lateness, 1));
+  Selection selection(job.rooms, options);
+  selection.keep_to(worst_waits(job.rooms, selection, lateness, 1));
   CHECK(selection.has_call({TraceIndex(0), 0}));
   CHECK_FALSE(selection.has_call({TraceIndex(0), 1}));
   CHECK_FALSE(selection.has_call({TraceIndex(2), 0}));
@@ -135,7 +132,6 @@ TEST_CASE("an excerpt keeps what touches a window, of the ranks that are asked f
 TEST_CASE("an excerpt of a finding keeps rows of its ranks only, and those of overlapping findings once") {
   const TwoAllReduces job;
   const MergeOptions options;
-  const MergeRooms rooms = job.rooms();
   const auto finding = [](int64_t from, int64_t to, std::vector<int32_t> ranks) {
     MergeWindow window;
     window.from = JobNs{from};
@@ -143,7 +139,7 @@ TEST_CASE("an excerpt of a finding keeps rows of its ranks only, and those of ov
     window.ranks = std::move(ranks);
     return with_margin(window);
   };
-  Selection selection(rooms, options);
+  Selection selection(job.rooms, options);
   selection.keep_to({finding(9'000'000, 12'000'000, {1}), finding(10'000'000, 10'050'000, {1, 2})});
   CHECK_FALSE(selection.has(TraceIndex(0), {{10'000'000}, {10'000'001}}));
   CHECK(selection.has(TraceIndex(1), {{13'500'000}, {14'000'000}}));  // half of three milliseconds after

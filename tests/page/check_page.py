@@ -98,6 +98,89 @@ def text_of(browser, selector):
     return browser.value(f"document.querySelector({json.dumps(selector)}).textContent")
 
 
+AXE = Path(os.environ.get("SKEWSCOPE_AXE", Path(__file__).resolve().parents[2] / "build" / "page" / "node_modules" / "axe-core" / "axe.min.js"))
+
+
+def expect_accessible(browser, page):
+    """axe-core finds no serious and no critical fault, light and dark, with everything unfolded."""
+    for dark in (False, True):
+        browser.look(1280, 900, dark)
+        browser.open(page)
+        browser.draw_all()
+        browser.value(AXE.read_text() + "; 0")
+        faults = browser.value("""axe.run().then((found) => found.violations.filter((one) => ["serious", "critical"].includes(one.impact))
+          .map((one) => `${one.id}: ${one.nodes.length} x ${one.nodes[0].html.slice(0, 200)}`))""")
+        expect(not faults, f"{page}: {faults}")
+
+
+def case_axe(program, scratch):
+    if not AXE.exists():
+        print(f"skipped: no axe-core at {AXE} (scripts/build_page fetches it)")
+        return SKIPPED
+    simulate(program, scratch / "alone", "--nodes", 1, "--gpus", 1, "--tp", 1, "--steps", 3)
+    simulate(program, scratch / "missing", "--nodes", 2, "--gpus", 4, "--tp", 4, "--steps", 6, "--missing-rank", 3)
+    simulate(program, scratch / "pipeline", "--nodes", 4, "--gpus", 4, "--tp", 2, "--pp", 4, "--steps", 3, "--slow-rank", "5:1.3")
+    pages = [report(program, scratch / name, scratch / f"{name} report") for name in ("alone", "missing", "pipeline")]
+    with chromium.Chromium() as browser:
+        for page in pages + [scaled(program, scratch) / "index.html", compared(program, scratch) / "index.html"]:
+            expect_accessible(browser, page)
+
+
+def case_reading(program, scratch):
+    """The order of the page, its words, its search, its keys, and what is printed."""
+    page = simulated(program, scratch)
+    with chromium.Chromium() as browser:
+        browser.open(page)
+        order = browser.value("[...document.querySelectorAll('main > section')].map((section) => section.id)")
+        wanted = ["verdict", "gains", "stragglers", "lateness", "breakdown", "collectives", "quality", "clocks", "method", "glossary"]
+        expect([name for name in order if name in wanted] == wanted, f"order: {order}")
+        expect(browser.value("document.querySelector('#clocks > details').open") is False, "clocks are not folded")
+        words = browser.value("[...document.querySelectorAll('#glossary dt')].map((word) => word.textContent)")
+        linked = browser.value("document.querySelectorAll('a.term').length")
+        expect({"waiting", "transfer", "straggler", "exposed", "idle", "uncertainty"} <= set(words) and linked >= 5, f"glossary: {words}")
+        headings = browser.value("[...document.querySelectorAll('th, h2, h3, p.soft')].map((one) => one.textContent).join('\\n')")
+        for retired in ("Wait began", "peers' pace", "told apart", "Charged directly", "error bar"):
+            expect(retired.lower() not in headings.lower(), f"a retired word: {retired}")
+        hints = browser.value("[...document.querySelectorAll('th button')].map((head) => head.title)")
+        expect(not [hint for hint in hints if "_" in hint.split(" Click")[0].replace("all_reduce", "")], "a heading explains itself by a field's name")
+
+        found = browser.value("""(() => {
+          const search = document.querySelector("#stragglers input[type=search]");
+          (search.value = "37", search.dispatchEvent(new Event("input")));
+          return [...document.querySelectorAll("#stragglers tbody tr td:first-child")].map((cell) => cell.textContent);
+        })()""")
+        expect(found == ["37"], f"a search for rank 37 finds {found}")
+
+        browser.draw_all()
+        said = []
+        browser.value("document.querySelector('#lateness .chart').focus()")
+        for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+            browser.press(key)
+            said.append(text_of(browser, "#chart-says"))
+        expect(len(set(said)) == 3 and all("rank" in one for one in said), f"the keys say {said}")
+        browser.press("Enter")
+        expect(text_of(browser, "#lateness p:last-child").startswith("Picked: rank"), "Enter picks no rank")
+        expect(browser.value("""[...document.querySelectorAll('.chart')].every((chart) =>
+            chart.getAttribute('aria-describedby').split(' ').every((id) => document.getElementById(id)))"""), "a chart refers to no table")
+
+        inner = browser.value("(document.querySelector('#collectives .opener').click(), document.querySelector('#collectives tr.inner').textContent)")
+        expect("rank" in inner and "tensor" in text_of(browser, "#collectives tbody"), "a kind of group shows no single group")
+        moment = text_of(browser, "#verdict .moment code")
+        expect(moment.startswith("skewscope merge ") and moment.endswith("--excerpt straggler"), moment)
+
+        browser.requests.clear()
+        browser.look(760, 1000, False)  # as wide as A4
+        browser.open(page)
+        browser.print_view()
+        expect(browser.value("[...document.querySelectorAll('th')].every((head) => head.innerText.trim() !== '')"), "a heading is not printed")
+        expect(browser.value("[...document.querySelectorAll('details')].every((one) => one.open)"), "something stays folded on paper")
+        empty = browser.value("""[...document.querySelectorAll(".chart")].filter((chart) => ![...chart.querySelectorAll("canvas")].some((canvas) =>
+          new Set(new Uint32Array(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size > 8)).map((chart) => chart.ariaLabel)""")
+        expect(not empty, f"empty on paper: {empty}")
+        expect(browser.value("document.documentElement.scrollWidth") <= 760, "cut at the right of the paper")
+        expect_quiet(browser, page)
+
+
 def case_scale(program, scratch):
     folder = scaled(program, scratch)
     document = json.loads((folder / "scale.json").read_text())

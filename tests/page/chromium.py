@@ -111,10 +111,20 @@ class Chromium:
             raise RuntimeError(result["exceptionDetails"])
         return result["result"].get("value")
 
+    def press(self, key):
+        for kind in ("keyDown", "keyUp"):
+            self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+
+    def print_view(self):
+        """The page as it goes to paper."""
+        self.value("dispatchEvent(new Event('beforeprint'))")
+        self.ask("Emulation.setEmulatedMedia", media="print")
+
     def draw_all(self):
-        """Brings every chart into view and waits until each is drawn: a heat map is painted in slices, a few milliseconds
+        """Unfolds what is folded, brings every chart into view and waits until each is drawn: a heat map is painted in slices, a few milliseconds
         a frame, also after its chart said that it had finished."""
         return self.value("""(async () => {
+          for (const one of document.querySelectorAll("details")) one.open = true;
           const charts = [...document.querySelectorAll(".chart")];
           for (const chart of charts) {
             chart.scrollIntoView({block: "center"});

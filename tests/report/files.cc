@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "hand_built.h"
-#include "src/report/csv_file.h"
-#include "src/report/table.h"
+#include "src/report/fields/table.h"
+#include "src/report/tables/csv_file.h"
 
 using namespace skewscope;
 using namespace skewscope::test;

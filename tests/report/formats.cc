@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "hand_built.h"
-#include "src/report/prometheus_text.h"
+#include "src/report/json/prometheus_text.h"
 
 using namespace skewscope;
 using namespace skewscope::test;

@@ -51,7 +51,7 @@ TEST_CASE("the schema knows the rows of all-to-alls and of communication by phas
   report.all_to_all[0].busiest_rank = 1;
   report.all_to_all[0].busiest_share = 0.75;
   report.overlap.resize(2);
-  for (JobReport::OverlapRow& row : report.overlap) row.op = "all_gather";
+  for (JobReport::OverlapRow& row : report.overlap) row.op = CollectiveKind::all_gather;
   report.overlap[0].phase = "backward";
   report.what_if.even_experts_ns = 1;
   CHECK(schema_violation("report", to_json(report, kStamp)) == "");

@@ -1,5 +1,5 @@
 // Names as a line has room for them.
-#include "src/report/kernel_label.h"
+#include "src/report/words/kernel_label.h"
 
 #include <catch2/catch.hpp>
 

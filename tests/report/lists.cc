@@ -6,7 +6,7 @@
 
 #include "hand_built.h"
 #include "skewscope/examine.h"
-#include "src/report/rank_sections.h"
+#include "src/report/words/rank_sections.h"
 
 using namespace skewscope;
 using namespace skewscope::test;
@@ -29,12 +29,12 @@ std::vector<std::string> column_behind(const std::string& text, const std::strin
   return words;
 }
 
-JobReport::Straggler late(int32_t rank, int64_t began_ns, const std::string& standing) {
+JobReport::Straggler late(int32_t rank, int64_t began_ns, Standing standing) {
   JobReport::Straggler s;
   s.rank = rank;
   s.late_count = s.late_candidates = 1;
   s.wait_originated_ns = s.wait_caused_ns = began_ns;
-  s.cause = "host";
+  s.cause = LateCause::host;
   s.standing = standing;
   return s;
 }
@@ -43,8 +43,9 @@ JobReport job_with_stragglers() {
   JobReport report = job_of(6).report();
   report.ranks[0].wait_ns = report.ranks[0].transfer_ns = 1'000'000;
   report.ranks[0].collectives = 5;
-  report.stragglers = {late(0, 400'000, "suspect"), late(1, 250'000, "suspect"), late(2, 200'000, "suspect"),
-                       late(3, 100'000, "cause"), late(4, 50'000, "cause")};
+  report.stragglers = {late(0, 400'000, Standing::suspect), late(1, 250'000, Standing::suspect),
+                       late(2, 200'000, Standing::suspect), late(3, 100'000, Standing::cause),
+                       late(4, 50'000, Standing::cause)};
   return report;
 }
 

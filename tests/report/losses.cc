@@ -1,9 +1,9 @@
 // Losses and the verdict that follows from them, on reports whose figures are written down here.
-#include "src/report/losses.h"
+#include "src/report/rows/losses.h"
 
 #include <catch2/catch.hpp>
 
-#include "src/report/verdict.h"
+#include "src/report/words/verdict.h"
 
 using namespace skewscope;
 using namespace skewscope::report;
@@ -33,12 +33,12 @@ JobReport four_ranks() {
 }
 
 // Rank 2 is last in all ten collectives, and all wait began with it.
-void blame_rank_2(JobReport& r, const char* standing, int64_t saved_ns) {
+void blame_rank_2(JobReport& r, std::optional<Standing> standing, int64_t saved_ns) {
   JobReport::Straggler s;
   s.rank = 2;
   s.late_count = s.late_candidates = 10;
   s.wait_caused_ns = s.wait_originated_ns = 800'000;
-  s.cause = "host";
+  s.cause = LateCause::host;
   s.standing = standing;
   s.saved_ns = saved_ns;
   r.stragglers = {s};
@@ -57,7 +57,7 @@ bool mentions(const std::string& text, const std::string& words) { return text.f
 
 TEST_CASE("a straggler that was replayed gains what its replay gains, however much waiting began with it") {
   JobReport r = four_ranks();
-  blame_rank_2(r, "cause", 60'000);
+  blame_rank_2(r, Standing::cause, 60'000);
   r.what_if.replayed_ns = 1'000'000;
   r.what_if.balanced_ns = 940'000;
   r.what_if.no_transfer_ns = 990'000;
@@ -75,7 +75,7 @@ TEST_CASE("a straggler that was replayed gains what its replay gains, however mu
 
 TEST_CASE("where nothing was replayed a straggler gains at most the exposed wait that began with it") {
   JobReport r = four_ranks();
-  blame_rank_2(r, "", 0);
+  blame_rank_2(r, std::nullopt, 0);
   r = with_losses(r);
   REQUIRE_FALSE(r.losses.empty());
   CHECK(r.losses[0].kind == LossKind::straggler);
@@ -92,7 +92,7 @@ TEST_CASE("half of the time waiting is nothing to act on where no repair gains a
     row.exposed_transfer_ns = row.transfer_ns = 10'000;
     row.idle_ns = row.idle_host_wait_ns = 0;
   }
-  blame_rank_2(r, "suspect", 0);
+  blame_rank_2(r, Standing::suspect, 0);
   r.what_if.replayed_ns = 1'000'000;
   r.what_if.balanced_ns = 995'000;
   r.what_if.no_transfer_ns = 999'000;
@@ -104,7 +104,7 @@ TEST_CASE("half of the time waiting is nothing to act on where no repair gains a
 
 TEST_CASE("ranks that are late in turn are named together where each alone gains little") {
   JobReport r = four_ranks();
-  blame_rank_2(r, "cause", 30'000);
+  blame_rank_2(r, Standing::cause, 30'000);
   r.what_if.replayed_ns = 1'000'000;
   r.what_if.balanced_ns = 700'000;
   r.what_if.no_transfer_ns = 990'000;
@@ -117,12 +117,12 @@ TEST_CASE("ranks that are late in turn are named together where each alone gains
 
 TEST_CASE("the larger loss gets the advice: exposed transfer before a straggler, small messages by their size") {
   JobReport r = four_ranks();
-  blame_rank_2(r, "cause", 30'000);
+  blame_rank_2(r, Standing::cause, 30'000);
   r.what_if.replayed_ns = 1'000'000;
   r.what_if.balanced_ns = 970'000;
   r.what_if.no_transfer_ns = 800'000;
   JobReport::CollectiveRow row;
-  row.op = "all_reduce";
+  row.op = CollectiveKind::all_reduce;
   row.bytes = 33'000;
   row.exposed_transfer_ns = 300'000;
   r.collectives = {row};
@@ -156,6 +156,6 @@ TEST_CASE("a gain of which only the most is known counts half when losses are or
   JobReport::Loss known, bound;
   known.gain_share = bound.gain_share = 0.2;
   bound.bound = GainBound::at_most;
-  CHECK(weight_of(known) == Approx(0.2));
-  CHECK(weight_of(bound) == Approx(0.1));
+  CHECK(known.weight() == Approx(0.2));
+  CHECK(bound.weight() == Approx(0.1));
 }

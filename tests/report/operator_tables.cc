@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "../../src/report/table.h"
+#include "../../src/report/fields/table.h"
 
 using namespace skewscope;
 using report::Cell;

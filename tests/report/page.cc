@@ -2,9 +2,9 @@
 #include <nlohmann/json.hpp>
 
 #include "hand_built.h"
-#include "src/report/data_quality.h"
-#include "src/report/html_page.h"
-#include "src/report/page_data.h"
+#include "src/report/page_data/html_page.h"
+#include "src/report/page_data/page_data.h"
+#include "src/report/words/data_quality.h"
 
 using namespace skewscope;
 using namespace skewscope::test;
@@ -56,9 +56,9 @@ TEST_CASE("a page is the same but for its data, whatever a trace calls things") 
   hostile.job.name = name;
   hostile.ranks[0].host = name;
   hostile.communicators[0].desc = name;
-  hostile.collectives[0].op = name;
+  hostile.collectives[0].dtype = name;
   hostile.rank_statistics.push_back({"kernels", name, "count", 3, 1, 1, 1, 0, 0, {}});
-  hostile.diagnostics.push_back({Severity::warning, "odd", name, Rank(1), -1, 1, name});
+  hostile.diagnostics.push_back({Severity::warning, "other-format", name, Rank(1), -1, 1, name});
   std::string first = page_of(plain), second = page_of(hostile);
   const std::string data = element_of(second);
   first.replace(first.find(element_of(first)), element_of(first).size(), "");

@@ -1,9 +1,9 @@
 // What the page's charts are made of, from calls written down by hand.
 #include <catch2/catch.hpp>
 
-#include "src/report/clock_residuals.h"
-#include "src/report/lateness_map.h"
-#include "src/report/straggler_chain.h"
+#include "src/report/page_data/clock_residuals.h"
+#include "src/report/page_data/lateness_map.h"
+#include "src/report/rows/straggler_chain.h"
 
 using namespace skewscope;
 using namespace skewscope::report;
@@ -20,7 +20,7 @@ struct Calls {
   std::vector<JobReport::CallRow> rows;
 
   void add(int32_t communicator, int64_t step, const std::vector<Member>& members, int64_t end_ns,
-           std::string_view op = "all_reduce") {
+           CollectiveKind op = CollectiveKind::all_reduce) {
     const int32_t instance = rows.empty() ? 0 : rows.back().instance + 1;
     int64_t last_ns = members.front().start_ns;
     for (const Member& m : members) last_ns = std::max(last_ns, m.start_ns);
@@ -90,7 +90,7 @@ TEST_CASE("the lateness map has a column per step: mean arrival against the midd
 TEST_CASE("without two steps the lateness map has a column per collective, and no pairs of send and recv") {
   Calls calls;
   calls.add(0, 5, {{0, 100}, {1, 110}}, 200);
-  calls.add(0, 5, {{0, 250}, {1, 290}}, 300, "send");
+  calls.add(0, 5, {{0, 250}, {1, 290}}, 300, CollectiveKind::send);
   calls.add(0, 5, {{0, 405}, {1, 400}}, 500);
   const LatenessMap map = lateness_map(ranks(2), timed_instances(calls.rows));
   CHECK_FALSE(map.by_step);
@@ -169,9 +169,9 @@ TEST_CASE("a chain shows at most 12 ranks and 600 calls, the longest, and says h
 TEST_CASE("residuals are the distances of ends from the middle member's, of operations that end together") {
   Calls calls;
   calls.add(0, 1, {{0, 0}, {1, 0}, {2, 0}}, 1000);
-  calls.rows[0].end_ns = 850;                                    // 150 before
-  calls.rows[2].end_ns = 3500;                                   // 2,500 after
-  calls.add(0, 1, {{0, 0}, {1, 0}, {2, 0}}, 9000, "broadcast");  // may end at any time
+  calls.rows[0].end_ns = 850;                                                  // 150 before
+  calls.rows[2].end_ns = 3500;                                                 // 2,500 after
+  calls.add(0, 1, {{0, 0}, {1, 0}, {2, 0}}, 9000, CollectiveKind::broadcast);  // may end at any time
   calls.rows[4].end_ns = 500'000;
   const ClockResiduals residuals = clock_residuals(timed_instances(calls.rows));
   REQUIRE(residuals.ranks.size() == 3);

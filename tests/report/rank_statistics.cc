@@ -3,7 +3,7 @@
 
 #include "../job_builder.h"
 #include "skewscope/report.h"
-#include "src/report/rank_statistics.h"
+#include "src/report/rows/rank_statistics.h"
 
 using namespace skewscope;
 

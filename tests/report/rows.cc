@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "hand_built.h"
-#include "src/report/statistics.h"
+#include "src/report/rows/statistics.h"
 
 using namespace skewscope;
 using namespace skewscope::test;
@@ -48,7 +48,7 @@ TEST_CASE("a collective row counts wait per member, skew per instance, bandwidth
   const JobReport r = built.report();
   REQUIRE(r.collectives.size() == 1);
   const auto& row = r.collectives[0];
-  CHECK(row.op == "all_reduce");
+  CHECK(row.op == CollectiveKind::all_reduce);
   CHECK(row.dtype == std::string(to_string(DType::float32)));
   CHECK(row.bytes == 40000);
   CHECK(row.count == 2);
@@ -162,12 +162,12 @@ TEST_CASE("causes come first among stragglers, then who most wait began with, an
   CHECK(r.stragglers[0].rank == 1);
   CHECK(r.stragglers[0].wait_originated_ns == 19'000);
   CHECK(r.stragglers[0].wait_caused_ns == 3'000);
-  CHECK(r.stragglers[0].cause == "host");
+  CHECK(r.stragglers[0].cause == LateCause::host);
   CHECK(r.stragglers[0].cause_share == Approx(17.0 / 19));
-  CHECK(r.stragglers[0].standing == "cause");
+  CHECK(r.stragglers[0].standing == Standing::cause);
   CHECK(r.stragglers[0].saved_ns == 400'000);
-  CHECK(r.stragglers[1].cause == "program");
-  CHECK(r.stragglers[1].standing.empty());
+  CHECK(r.stragglers[1].cause == LateCause::program);
+  CHECK_FALSE(r.stragglers[1].standing.has_value());
   CHECK(r.causes.size() == 3);
   CHECK(r.efficiency.transfer == Approx(0.9));
   CHECK(r.efficiency.serialization * r.efficiency.transfer == Approx(r.efficiency.communication));
@@ -190,9 +190,9 @@ TEST_CASE("a rank that is last in most steps is recurring, in few rotating, in o
     add_all_reduce(built, starts, at + 52'000, 4000, step);
   }
   const JobReport r = built.report();
-  CHECK(straggler(r, 2).pattern == "recurring");
-  CHECK(straggler(r, 1).pattern == "rotating");
-  CHECK(straggler(r, 0).pattern == "one-off");
+  CHECK(straggler(r, 2).pattern == LatePattern::recurring);
+  CHECK(straggler(r, 1).pattern == LatePattern::rotating);
+  CHECK(straggler(r, 0).pattern == LatePattern::one_off);
 }
 
 TEST_CASE("a single long stall is one-off, though jitter makes its rank the last in every step") {
@@ -202,7 +202,7 @@ TEST_CASE("a single long stall is one-off, though jitter makes its rank the last
     add_all_reduce(built, {at, at + late}, at + 41'000, 4000, step);
   }
   CHECK(straggler(built.report(), 1).late_count == 10);
-  CHECK(straggler(built.report(), 1).pattern == "one-off");
+  CHECK(straggler(built.report(), 1).pattern == LatePattern::one_off);
 }
 
 TEST_CASE("without steps, the eighths of a rank's instances show the pattern") {
@@ -211,7 +211,7 @@ TEST_CASE("without steps, the eighths of a rank's instances show the pattern") {
     const bool second = i % 2 == 1 || i > 8;
     add_all_reduce(built, {i * 60'000 + (second ? 0 : 500), i * 60'000 + (second ? 500 : 0)}, i * 60'000 + 1000, 4000);
   }
-  CHECK(straggler(built.report(), 1).pattern == "recurring");
+  CHECK(straggler(built.report(), 1).pattern == LatePattern::recurring);
 }
 
 TEST_CASE("efficiencies multiply to parallel efficiency") {
@@ -258,7 +258,7 @@ TEST_CASE("calls whose group no trace names are said to be so, with what would t
     add_unmatched(built, static_cast<int32_t>(k % 2), UnmatchedReason::ambiguous);
     built.job.traces[k % 2].calls.back().communicator = CommunicatorId();
   }
-  built.job.world_size_source = "distributedInfo";
+  built.job.world_size_source = WorldSizeSource::distributed_info;
   JobReport r = built.report();
   REQUIRE(finding_of(r, "unmatched-ambiguous") != nullptr);
   CHECK(finding_of(r, "unmatched-ambiguous")->message.find("of 5 no trace names the group") != std::string::npos);
@@ -267,12 +267,12 @@ TEST_CASE("calls whose group no trace names are said to be so, with what would t
   CHECK(terminal_summary(r, "", false).find("Record with PyTorch 2.4 or newer") != std::string::npos);
   r.job.vendor = "cpu";
   CHECK(terminal_summary(r, "", false).find("Record more steps") != std::string::npos);
-  for (JobReport::UnmatchedRow& call : r.unmatched) call.reason = "no_metadata";
+  for (JobReport::UnmatchedRow& call : r.unmatched) call.reason = UnmatchedReason::no_metadata;
   CHECK(terminal_summary(r, "", false).find("neither group nor partner") != std::string::npos);
-  for (JobReport::UnmatchedRow& call : r.unmatched) call.reason = "ambiguous";
+  for (JobReport::UnmatchedRow& call : r.unmatched) call.reason = UnmatchedReason::ambiguous;
   r.job.ranks_missing = {2};
   CHECK(terminal_summary(r, "", false).find("Give the traces of all ranks") != std::string::npos);
-  built.job.world_size_source = "number of files";
+  built.job.world_size_source = WorldSizeSource::file_count;
   const JobReport guessed = built.report();
   CHECK(finding_of(guessed, "unmatched-ambiguous")->message.find("rank<R>-of-<N>") != std::string::npos);
 }

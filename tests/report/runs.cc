@@ -5,7 +5,7 @@
 
 #include "hand_built.h"
 #include "skewscope/base/text_columns.h"
-#include "src/report/run_tables.h"
+#include "src/report/tables/run_tables.h"
 
 using namespace skewscope;
 using namespace skewscope::test;
@@ -208,7 +208,7 @@ TEST_CASE("a report directory read back says the same of what runs are compared 
   CHECK(back.rank_steps[1].step == 7);
   CHECK(back.rank_steps[1].exposed_memcpy_ns == 11);
   REQUIRE(back.collective_steps.size() == 1);
-  CHECK(back.collective_steps[0].op == "all_reduce");
+  CHECK(back.collective_steps[0].op == CollectiveKind::all_reduce);
   CHECK(back.collective_steps[0].calls == 2);
   CHECK(back.collective_steps[0].wait_ns == 3000);
   REQUIRE(back.rank_statistics.size() == 1);

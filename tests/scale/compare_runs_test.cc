@@ -72,7 +72,7 @@ TEST_CASE("a collective is the same in both runs by its communicator's role and 
   for (int64_t step = 0; step < 6; ++step) {
     JobReport::CollectiveStep row;
     row.communicator = 4;
-    row.op = "all_reduce";
+    row.op = CollectiveKind::all_reduce;
     row.step = step;
     row.transfer_ns = 200 + step;
     base.report.collective_steps.push_back(row);
@@ -169,17 +169,17 @@ TEST_CASE("runs that launch other collectives in a step are compared with a warn
 
 TEST_CASE("runs whose collectives are other operations are compared with a warning, though there are as many") {
   NamedReport base = run("base", 2, kCalm, 500), now = run("now", 2, kCalm, 500);
-  const auto add = [](NamedReport& named, const char* op, int64_t count) {
+  const auto add = [](NamedReport& named, CollectiveKind op, int64_t count) {
     JobReport::CollectiveRow row;
     row.op = op;
     row.count = count;
     named.report.collectives.push_back(row);
   };
-  add(base, "all_gather", 60);
-  add(now, "all_gather", 55);
-  add(now, "all_reduce", 5);
+  add(base, CollectiveKind::all_gather, 60);
+  add(now, CollectiveKind::all_gather, 55);
+  add(now, CollectiveKind::all_reduce, 5);
   CHECK(compared(base, now).comparable);  // 8 % of them
-  add(now, "all_reduce", 60);
+  add(now, CollectiveKind::all_reduce, 60);
   const CompareReport report = compared(base, now);
   CHECK_FALSE(report.comparable);
   REQUIRE(finding_of(report, "steps-not-comparable") != nullptr);

@@ -99,7 +99,7 @@ TEST_CASE("the communicator whose transfer grew is named for lost transfer, alon
     report.communicators.push_back(c);
     JobReport::CollectiveRow row;
     row.communicator = id;
-    row.op = "all_reduce";
+    row.op = CollectiveKind::all_reduce;
     row.exposed_transfer_ns = transfer_ns;
     report.collectives.push_back(row);
   };
@@ -127,15 +127,15 @@ TEST_CASE("hosts are named for idling until they launch and for the share of wai
     rank.idle_ns = 2 * (64 + 32);
     rank.exposed_wait_ns = 2 * 132;
   }
-  const auto add_wait = [&](const char* op, int64_t exposed_wait_ns) {
+  const auto add_wait = [&](CollectiveKind op, int64_t exposed_wait_ns) {
     JobReport::CollectiveRow row;
     row.op = op;
     row.exposed_wait_ns = exposed_wait_ns;
     after.collectives.push_back(row);
   };
-  add_wait("all_reduce", 2 * 4 * 128);
-  add_wait("broadcast", 2 * 4 * 4);
-  after.causes = {{1, "host", 0, 75}, {2, "slower_kernels", 0, 25}};
+  add_wait(CollectiveKind::all_reduce, 2 * 4 * 128);
+  add_wait(CollectiveKind::broadcast, 2 * 4 * 4);
+  after.causes = {{1, LateCause::host, 0, 75}, {2, LateCause::slower_kernels, 0, 25}};
   const ScaleReport::Loss loss = loss_of(scaled(runs), "serialization");
   REQUIRE(loss.causes.size() == 4);
   CHECK(loss.causes[0].kind == "host");
@@ -150,7 +150,7 @@ TEST_CASE("hosts are named for idling until they launch and for the share of wai
   for (const ScaleReport::Cause& cause : loss.causes) points += cause.points;
   CHECK(points == Approx(loss.points));
   // The wait that began with one host is as long as all the others' idling.
-  after.causes = {{1, "host", 0, 7500}, {2, "slower_kernels", 0, 2500}};
+  after.causes = {{1, LateCause::host, 0, 7500}, {2, LateCause::slower_kernels, 0, 2500}};
   CHECK(loss_of(scaled(runs), "serialization").causes[0].ranks == std::vector<int32_t>{1});
 }
 
@@ -160,7 +160,8 @@ TEST_CASE("waits of several operations are together no longer than any rank wait
   set_efficiency(runs[1], 0.8, 0.6, 0.9);
   JobReport& after = runs[1].report;  // steps of 640 ns, two
   after.ranks[0].exposed_wait_ns = 2 * 200;
-  for (const char* op : {"all_reduce", "broadcast"}) {  // each group's slowest members are other ranks
+  for (const CollectiveKind op :
+       {CollectiveKind::all_reduce, CollectiveKind::broadcast}) {  // each group's slowest members are other ranks
     JobReport::CollectiveRow row;
     row.op = op;
     row.exposed_wait_ns = 2 * 4 * 150;

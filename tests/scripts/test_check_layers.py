@@ -125,9 +125,14 @@ class CheckLayers(unittest.TestCase):
         self.assert_caught({"src/report/helpers/x.txt": ""}, "src/report/helpers:1", "named for what it holds")
 
     def test_a_long_source_and_a_long_main_are_caught(self):
-        self.assert_clean({"src/report/text.cc": "\n" * 500, "src/cli/main.cc": "\n" * 60})
-        self.assert_caught({"src/report/text.cc": "\n" * 501}, "src/report/text.cc:501", "501 lines, 500 allowed")
+        self.assert_clean({"src/report/text.cc": "\n" * 400, "src/cli/main.cc": "\n" * 60, "tests/report/text.cc": "\n" * 500})
+        self.assert_caught({"src/report/text.cc": "\n" * 401}, "src/report/text.cc:401", "401 lines, 400 allowed")
+        self.assert_caught({"tests/report/text.cc": "\n" * 501}, "tests/report/text.cc:501", "501 lines, 500 allowed")
         self.assert_caught({"src/cli/main.cc": "\n" * 61}, "src/cli/main.cc:61", "61 lines, 60 allowed")
+
+    def test_a_folder_of_more_than_25_sources_is_caught(self):
+        self.assert_clean({f"src/report/table{number}.cc": "" for number in range(25)})
+        self.assert_caught({f"src/report/table{number}.cc": "" for number in range(26)}, "src/report:1", "26 sources in one folder")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ OUTSIDE = {"c10/core/ScalarType.h", "torch/_dynamo/utils.py", "torch/utils/check
            "linux/posix_acl_xattr.h",
            "report.sql"}  # a method of Report in skewscope_report.py
 
-# A path or name with the suffix of a source or a document: "src/report/losses.cc", "KINETO.md", "page/README.md".
+# A path or name with the suffix of a source or a document: "src/report/rows/losses.cc", "KINETO.md", "page/README.md".
 FILE = re.compile(r"(?<![\w./*<>{}$~-])((?:[\w.-]+/)*[\w-]+\.(?:md|h|cc|py|js|mjs|sql|cmake))(?![\w/*<{-]|\.\w)")
 # "KINETO.md, section 3", "sections 4 to 6", "sections 7 and 8"; perhaps with the name in quotes.
 SECTION = re.compile(r"([\w./-]+\.md)\)?`?,? sections? (\d+)(?: (?:to|and) (\d+))?")

@@ -13,7 +13,7 @@ from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-from skewscope_report import Report, ReportError, Reports, find_reports, rank_list  # noqa: E402
+from skewscope_report import BOOLEANS, Report, ReportError, Reports, find_reports, rank_list, value_of_field  # noqa: E402
 
 try:
     import pandas
@@ -131,6 +131,14 @@ class Reader(unittest.TestCase):
                 self.assertEqual(rows, expected, f"{directory.name}: {name}")
                 types = [[{key: type(value) for key, value in row.items()} for row in each] for each in (rows, expected)]
                 self.assertEqual(*types, f"{directory.name}: {name}")
+
+    def test_the_reader_knows_the_type_of_each_column_of_csv_files(self):
+        samples = {"INTEGER": ("7", int), "REAL": ("7", float), "TEXT": ("7", str)}
+        for table in sorted(path.stem for path in (self.reports / "slow/tables").glob("*.csv")):
+            for column in self.slow.sql("SELECT name, type FROM pragma_table_info(?)", table):
+                if column["name"] not in BOOLEANS:
+                    text, kind = samples[column["type"]]
+                    self.assertIs(type(value_of_field(table, column["name"], text)), kind, f"{table}: {column['name']}")
 
     def test_a_query_takes_arguments_and_writes_nothing(self):
         query = "SELECT rank, sum(wait_ns) AS wait_ns FROM collective_ranks WHERE op = ? GROUP BY rank ORDER BY wait_ns"

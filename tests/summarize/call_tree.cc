@@ -1,11 +1,11 @@
 // The call tree: small cases worked out by hand.
-#include "../../src/summarize/call_tree.h"
+#include "src/summarize/operators/call_tree.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "../../src/summarize/recompute.h"
 #include "detail_builder.h"
+#include "src/summarize/operators/recompute.h"
 
 using namespace skewscope;
 using namespace skewscope::summarize;

@@ -2,11 +2,11 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "../../src/summarize/critical_path.h"
-#include "../../src/summarize/path_walk.h"
 #include "../real_trace_folder.h"
 #include "detail_builder.h"
 #include "skewscope/summarize.h"
+#include "src/summarize/path/critical_path.h"
+#include "src/summarize/path/path_walk.h"
 #include "visit_trace.h"
 
 using namespace skewscope;  // NOLINT

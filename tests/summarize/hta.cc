@@ -93,7 +93,7 @@ template <class Use>
 void with_details(const Case& c, const Use& use) {
   IngestOptions options;
   options.steps = c.steps;
-  options.visit = [&](const TraceFile& file) { use(file.linked); };
+  options.while_details_last = [&](const TraceFile& file) { use(file.linked); };
   StageTimer timer;
   REQUIRE(ingest_job({file_of(c)}, options, timer).ok());
 }

@@ -24,8 +24,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "../../src/summarize/path_walk.h"
 #include "../real_trace_folder.h"
+#include "src/summarize/path/path_walk.h"
 #include "visit_trace.h"
 
 using namespace skewscope;  // NOLINT
@@ -39,7 +39,7 @@ constexpr int64_t kLongestLaunchDelayNs = 20'000'000;
 struct PathCase {
   const char *set, *begin, *expected;
   bool ties;
-  // Of the path, in us and as HTA sorts it: 0 where not compared apart.
+  // The parts of the path, in us and as HTA sorts them: 0 where not compared apart.
   int64_t host, gpu, kernel_delay, launch_delay;
 };
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "../../src/summarize/forward_links.h"
 #include "../real_trace_folder.h"
 #include "skewscope/summarize.h"
+#include "src/summarize/operators/forward_links.h"
 #include "visit_trace.h"
 
 using namespace skewscope;

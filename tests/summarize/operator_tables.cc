@@ -5,9 +5,9 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "../../src/summarize/forward_links.h"
 #include "detail_builder.h"
 #include "skewscope/summarize.h"
+#include "src/summarize/operators/forward_links.h"
 
 using namespace skewscope;
 using skewscope::test::DetailBuilder;

@@ -2,11 +2,11 @@
 // program from the decimal digits; tolerance 0 ns).
 #include <catch2/catch.hpp>
 
-#include "../../src/summarize/kernel_shapes.h"
 #include "../job_builder.h"
 #include "../real_trace_folder.h"
 #include "skewscope/ingest.h"
 #include "skewscope/summarize.h"
+#include "src/summarize/gpu/kernel_shapes.h"
 
 using namespace skewscope;
 using skewscope::test::traces;
@@ -26,7 +26,7 @@ RankTables tables_of(const std::string& file) {
 RankTables detailed_tables_of(const std::string& file, const IngestOptions& given = {}) {
   RankTables tables;
   IngestOptions options = given;
-  options.visit = [&](const TraceFile& read) {
+  options.while_details_last = [&](const TraceFile& read) {
     tables = tabulate_trace(read.linked.trace, read.linked.strings, &*read.linked.detail);
   };
   StageTimer timer;

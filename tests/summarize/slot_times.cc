@@ -1,4 +1,4 @@
-#include "../../src/summarize/slot_times.h"
+#include "src/summarize/operators/slot_times.h"
 
 #include <algorithm>
 #include <array>

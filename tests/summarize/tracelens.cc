@@ -5,8 +5,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "../../src/summarize/operator_view.h"
-#include "../../src/summarize/timeline.h"
+#include "src/summarize/gpu/gpu_timeline.h"
+#include "src/summarize/operators/operator_view.h"
 #include "visit_trace.h"
 
 namespace skewscope::test {

@@ -32,7 +32,7 @@ std::vector<KernelPosition> by_sum(std::vector<KernelPosition> kernels) {
 
 }  // namespace
 
-// Of the deviations in such lists n is the divisor, not n - 1.
+// Deviations in such lists have n as divisor, not n - 1.
 void compare_positions(Comparison& comparison, const CsvRow& row, const std::string& column,
                        const std::vector<KernelPosition>& kernels) {
   const std::vector<KernelPosition> own = by_sum(kernels);

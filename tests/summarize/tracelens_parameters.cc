@@ -5,10 +5,10 @@
 #include <set>
 #include <tuple>
 
-#include "../../src/summarize/forward_links.h"
-#include "../../src/summarize/kernel_positions.h"
-#include "../../src/summarize/spread.h"
 #include "skewscope/efficiency/categories.h"
+#include "src/summarize/gpu/spread.h"
+#include "src/summarize/operators/forward_links.h"
+#include "src/summarize/operators/kernel_positions.h"
 
 namespace skewscope::test {
 
@@ -64,7 +64,7 @@ TraceLensParameters tracelens_parameters(const std::string& name, const Argument
   const auto ours = [&](const char* own) { return parameters.count(own) > 0; };
   if (ours("stride_A")) {
     parameters.emplace("B", 1);
-    // Of the call in column-major order, in which BLAS libraries count.
+    // BLAS libraries count in column-major order.
     parameters["transpose"] = {transposed(parameters["stride_B"]), transposed(parameters["stride_A"])};
   } else if (ours("N_Q")) {
     parameters["dropout"] = json::parse(recorded.values.at(3).get<std::string>() + "0");

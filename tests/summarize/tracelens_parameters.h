@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "../../src/summarize/operator_view.h"
 #include "skewscope/efficiency/work.h"
+#include "src/summarize/operators/operator_view.h"
 
 namespace skewscope::test {
 
@@ -19,7 +19,7 @@ using TraceLensParameters = std::map<std::string, nlohmann::json>;
 // Ours, and what TraceLens repeats of the arguments: their types and strides.
 TraceLensParameters tracelens_parameters(const std::string& name, const ArgumentsText& arguments);
 
-// Of our rows what one row of TraceLens is made from.
+// What one row of TraceLens is made from, as our rows have it.
 struct ModelledRow {
   std::string table;  // "GEMM"
   TraceLensParameters parameters;

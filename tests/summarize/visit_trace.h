@@ -13,7 +13,7 @@ void visit_trace(const std::string& file, const Visit& visit) {
   INFO(file);
   IngestOptions options;
   bool seen = false;
-  options.visit = [&](const TraceFile& read) {
+  options.while_details_last = [&](const TraceFile& read) {
     REQUIRE(read.linked.detail.has_value());
     REQUIRE(check_invariants(*read.linked.detail, read.linked.trace).empty());
     visit(read);

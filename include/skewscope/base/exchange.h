@@ -21,7 +21,7 @@ class Exchange {
   virtual int32_t processes() const = 0;  // at least 1
   // to[p] goes to process p; row p of the result came from process p.
   virtual std::vector<Bytes> all_to_all(std::vector<Bytes> to) = 0;
-  // What each has to say, told to all; row = process.
+  // What each has to say, sent to all; row = process.
   virtual std::vector<Bytes> all_gather(Bytes own) = 0;
 
   bool first() const { return process() == 0; }
@@ -37,7 +37,7 @@ class Alone : public Exchange {
 };
 Exchange& alone();
 
-// What each has to say, told to process 0; the others get nothing.
+// What each has to say, sent to process 0; the others get nothing.
 std::vector<Bytes> gather(Exchange& exchange, Bytes own);
 // What process 0 says.
 Bytes broadcast(Exchange& exchange, Bytes of_first);

@@ -8,8 +8,8 @@
 
 namespace skewscope {
 
-// Place of the first of `sorted` that is greater than `value`, which is when `less(value, it)`; sorted.size(): none.
-// `near`, any place: where to look first. Galloping search (Bentley & Yao 1976): O(log of the distance from `near`).
+// Index of the first of `sorted` that is greater than `value`, which is when `less(value, it)`; sorted.size(): none.
+// `near`, any index: where to look first. Galloping search (Bentley & Yao 1976): O(log of the distance from `near`).
 template <class Item, class Value, class Less = std::less<>>
 size_t first_after(const std::vector<Item>& sorted, const Value& value, size_t near, Less less = {}) {
   size_t low = 0, high = std::min(near, sorted.size());  // it lies in [low, high], once `high` is known to be behind it

@@ -8,7 +8,7 @@
 
 namespace skewscope {
 
-// An index or number with a meaning of its own; kNone (-1) says "there is none".
+// An index or number with a meaning of its own; Id(), which holds -1, says "there is none".
 template <class Tag>
 struct Id {
   int32_t value = -1;

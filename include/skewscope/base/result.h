@@ -24,7 +24,7 @@ struct Error {
   std::string message;
 };
 
-// Of a file or folder: no_input, or unreadable where `error`, an errno, says nothing of the file itself.
+// For a file or folder: no_input, or unreadable where `error`, an errno, says nothing of the file itself.
 Error cannot_read(const std::string& path, int error);
 
 template <class T>

@@ -17,7 +17,7 @@ class StringTable {
   StringTable& operator=(StringTable&&) = default;
 
   StringId intern(std::string_view text);
-  // kNone where the text was never interned.
+  // StringId(), which is not known, where the text was never interned.
   StringId find(std::string_view text) const;
   // The text of a known id; "" for an unknown one. Valid while the table lives.
   std::string_view view(StringId id) const;

@@ -6,7 +6,7 @@
 
 namespace skewscope {
 
-// Of UTF-8; a byte that is none counts one column.
+// `text` is UTF-8; a byte that is none counts one column.
 size_t text_width(std::string_view text);
 // Bytes of the longest beginning of `text` that takes at most `width` columns; no character is cut from its marks.
 size_t bytes_within(std::string_view text, size_t width);

@@ -19,8 +19,8 @@ namespace skewscope::efficiency {
 enum class ComputeKind : uint8_t { matrix, vector };
 const char* to_string(ComputeKind kind);
 
-// Of the operands. fp32 on matrix units may run as TF32: a trace does not record which, so work is never tf32, but the
-// peaks of a device are. int8: on matrix units; integers elsewhere are `integer`.
+// The type of the operands. fp32 on matrix units may run as TF32: a trace does not record which, so work is never tf32,
+// but the peaks of a device are. int8: on matrix units; integers elsewhere are `integer`.
 enum class Precision : uint8_t { unknown, fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8, integer };
 const char* to_string(Precision precision);  // "bf16", …, "unknown"
 

@@ -37,7 +37,7 @@ struct WhatIf {
   bool stands_out = false;  // more than twice what any innocent rank's share is: a cause, else a suspect
 };
 
-// The exposed communication of one GPU by what it held up (blame/blocking.h); sums to
+// The exposed communication of one GPU by what it held up (blame/line/blocking.h); sums to
 // RankSummary::exposed_communication_ns.
 struct ExposedSplit {
   int64_t blocking_ns = 0;   // computing, or the host that launches it, waited for the call
@@ -123,7 +123,7 @@ struct OperationWhatIf {
   // By which the job is shorter; -1: not replayed, since behind most last arrivals more than transfer may follow.
   int64_t hidden_saved_ns = -1;  // when nobody has to wait for these transfers, at most
   int64_t faster_saved_ns = -1;  // when these transfers take half as long
-  // Of one phase of the steps, or of one module of the model: the most exposed of either.
+  // One phase of the steps, or one module of the model: the most exposed of either.
   struct Part {
     CallPhase phase = CallPhase::unknown;
     int32_t module = -1;  // row of JobTrace::modules

@@ -18,10 +18,10 @@ struct ClockComponent {
 // By session; within one the largest first, of equally large ones the longest.
 std::vector<ClockComponent> components_of(const JobTrace& job, const ClockModel& clocks);
 
-// Of the session that has most.
+// How many components the session has that has most.
 int32_t most_components(const JobTrace& job, const ClockModel& clocks);
 
-// Traces whose ranks some session compares, directly or through others: told as a job of their own. In a job of one
+// Traces whose ranks some session compares, directly or through others: reported as a job of their own. In a job of one
 // session, a component.
 struct ClockIsland {
   std::vector<TraceIndex> traces;  // ascending
@@ -34,12 +34,12 @@ std::vector<ClockIsland> islands_of(const JobTrace& job, const ClockModel& clock
 // Per trace: whether it is of its session's longest component; one of several traces, where there is any.
 std::vector<bool> in_longest_component(const JobTrace& job, const ClockModel& clocks);
 
-// Of a trace that nothing ties, a number that no other trace has.
+// The number of its component; a trace that nothing ties has a number that no other has.
 inline int32_t component_number(const TraceClock& clock, size_t trace) {
   return clock.component >= 0 ? clock.component : -2 - static_cast<int32_t>(trace);
 }
 
-// First and last moments, told one by one.
+// First and last moments, added one by one.
 class ComponentSpans {
  public:
   void add(SessionId session, int32_t component, int64_t first_ns, int64_t last_ns);

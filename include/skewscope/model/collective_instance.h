@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/matcher/match_method.h"
 #include "skewscope/model/job_trace.h"
 
 namespace skewscope {
@@ -34,14 +35,6 @@ struct BatchLink {
   friend auto operator<=>(const BatchLink&, const BatchLink&) = default;
 };
 
-enum class MatchMethod : uint8_t {
-  comms_id,     // equal "Comms Id", verified
-  seq,          // equal (communicator, Seq), verified
-  step,         // ProfilerStep#N fixed the shift, ends of calls confirmed it
-  fingerprint,  // intervals between ends fixed the shift
-};
-const char* to_string(MatchMethod method);
-
 struct CollectiveInstance {
   CommunicatorId communicator;
   SessionId session;
@@ -64,22 +57,6 @@ struct CollectiveInstance {
   bool sizes_differ = false;  // members disagree on the size where they must not (everything but all_to_all)
   MatchMethod method = MatchMethod::fingerprint;
 };
-
-enum class UnmatchedReason : uint8_t {
-  alone,         // no other member's trace holds the call (missing rank, window edge, lost kernel)
-  ambiguous,     // several shifts of the sequences explain it about equally well
-  no_metadata,   // nothing tells group or operation, and no ends agree
-  causality,     // its partners would have finished before it started
-  mismatch,      // equal Seq or Comms Id, but operation, type or size differ
-  chained,       // messages join it to several calls of one rank, or to others without end
-  group_of_one,  // a communicator of size 1: listed, never analysed
-  one_sided,     // its kernel only sends and waits for nobody: all transfer
-  copied,        // it ran as copies, which do not show what it waited
-  own_devices,   // among the GPUs of one process: its members are calls of the same trace
-};
-const char* to_string(UnmatchedReason reason);
-// Whether the call lacks members: not where others have no part in it.
-constexpr bool lacks_members(UnmatchedReason reason) { return reason < UnmatchedReason::one_sided; }
 
 struct UnmatchedCall {
   CallRef call;

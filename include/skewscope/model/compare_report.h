@@ -33,7 +33,7 @@ struct CompareReport {
 
   bool comparable = true;  // false: the steps of the two runs do not launch the same collectives, as diagnostics say
   Change step;
-  // Of the mean step, relative to the base: 0.05 is 5 % slower.
+  // By which the mean step is longer, relative to the base: 0.05 is 5 % slower.
   double regression() const { return step.change_ns() / step.base_ns; }
 
   // What the ranks' own steps consist of, mean over ranks: these sum to their mean length.

@@ -1,6 +1,6 @@
-// Room: the critical path of a step: at every moment of it, the one thing that the program was waiting for. It is told
-// backwards from the step's end: what ends there began when something else ended, the last that it needed; and so on.
-// Its parts are disjoint and cover the step, so their times sum to its length, exactly.
+// Room: the critical path of a step: at every moment of it, the one thing that the program was waiting for. It is
+// followed backwards from the step's end: what ends there began when something else ended, the last that it needed; and
+// so on. Its parts are disjoint and cover the step, so their times sum to its length, exactly.
 //
 // A step is cut as tb_plugin cuts it: it ends with its range on the host, or with the last GPU row launched in it if
 // that is later; it begins with its range, or when the step before it has ended. The trace as a whole where it has no

@@ -7,38 +7,17 @@
 #include <string_view>
 #include <vector>
 
+#include "collectives/kind.h"
 #include "skewscope/base/finding.h"
 #include "skewscope/base/ids.h"
 #include "skewscope/base/string_table.h"
+#include "skewscope/model/blame.h"
+#include "skewscope/model/clock_model.h"
+#include "skewscope/model/collective_instance.h"
 #include "skewscope/model/found_job.h"
+#include "skewscope/model/report_values.h"
 
 namespace skewscope {
-
-// Of a set of numbers; all 0 for an empty set. median: of an even number, the mean of the two in the middle, as numpy
-// and pandas have it. p99: nearest rank (the smallest value with at least that share of values at or below it).
-struct Statistics {
-  double sum = 0, mean = 0, median = 0, p99 = 0, min = 0, max = 0;
-  int64_t count = 0;  // numbers in the set; 0: not determined (null in report.json)
-};
-
-// What a loss is made of: rules in src/report/losses.cc.
-enum class LossKind : uint8_t {
-  straggler,
-  stragglers_together,
-  late_in_turn,
-  long_stage,
-  pipeline_bubble,
-  slow_links,
-  waiting,
-  exposed_transfer,
-  launch_bound,
-  exposed_copies,
-};
-const char* to_string(LossKind kind);
-
-// How a gain is meant.
-enum class GainBound : uint8_t { exact, at_least, at_most };
-const char* to_string(GainBound bound);
 
 struct JobReport {
   struct Job {
@@ -64,7 +43,7 @@ struct JobReport {
     int64_t offset_ns = 0;
     double drift_ppb = 0;
     int64_t uncertainty_ns = -1;
-    std::string method;
+    ClockMethod method = ClockMethod::identity;
     bool aligned = false;    // tied to the reference of its session's largest component, which the error bar is against
     int32_t component = 0;   // row of `components`
     int64_t bend_ns = 0;     // largest deviation from the line; 0 except for method "bent"
@@ -101,10 +80,10 @@ struct JobReport {
     int64_t gpu_rows = 0, collectives = 0;  // of these ranks, launched in it
     int64_t host_start_ns = 0;              // since job.window_start_ns: the first host began ProfilerStep#N
     int64_t host_duration_ns = 0;           // until the last host ended it
-    // Of these ranks: exposed communication in it that blocked them, by what the calls did meanwhile.
+    // Exposed communication in it that blocked these ranks, by what the calls did meanwhile.
     int64_t blocking_wait_ns = 0, blocking_transfer_ns = 0, blocking_unattributed_ns = 0;
-    std::string blocked_by;  // model/blame.h: BlockedBy; "": by nothing
-    int32_t component = 0;   // row of `components`, whose ranks these are
+    BlockedBy blocked_by = BlockedBy::nothing;
+    int32_t component = 0;  // row of `components`, whose ranks these are
   };
   std::vector<StepRow> steps;
 
@@ -135,7 +114,8 @@ struct JobReport {
   // Calls launched in a step, summed over members: tables/collective_steps.csv.
   struct CollectiveStep {
     int32_t communicator = 0;
-    std::string op, dtype;
+    CollectiveKind op = CollectiveKind::unknown;
+    std::string dtype;
     int64_t bytes = 0;
     int32_t session = 0;
     int64_t step = 0;
@@ -160,7 +140,8 @@ struct JobReport {
 
   struct CollectiveRow {
     int32_t communicator = 0;
-    std::string op, dtype;
+    CollectiveKind op = CollectiveKind::unknown;
+    std::string dtype;
     int64_t bytes = 0, count = 0;
     int64_t exposed_wait_ns = 0, exposed_transfer_ns = 0;  // sums over calls
     Statistics wait_ns, transfer_ns, start_skew_ns, end_skew_ns, algo_bandwidth_gb_per_s, bus_bandwidth_gb_per_s;
@@ -173,7 +154,7 @@ struct JobReport {
     std::string group;              // what traces call groups of this kind, else "group of 4"; "" = not known
     int32_t size = -1, nodes = -1;  // of each group: ranks, hosts
     int32_t groups = 0;             // of this kind
-    std::string op;
+    CollectiveKind op = CollectiveKind::unknown;
     int64_t bytes_up_to = -1;  // messages of at most so many bytes, and more than a tenth of it
     std::string phase;         // forward | backward | optimizer; "" = not known
     std::string module;        // of overlap_modules: the part of the model; "" = nothing names it
@@ -228,22 +209,22 @@ struct JobReport {
   struct Straggler {
     int32_t rank = 0;
     int64_t late_count = 0;
-    int64_t late_candidates = 0;     // complete split instances it took part in
-    double late_share = 0;           // late_count / late_candidates
-    int64_t wait_caused_ns = 0;      // charged where it arrived late
-    int64_t wait_originated_ns = 0;  // charged to it after blame moved back through the groups
-    std::string cause;               // LateCause that most of the latter has; "" = not determined
-    double cause_share = 0;          // of wait_originated_ns
-    std::string standing;            // cause | suspect: whether its replay stands out; "" = not replayed
-    int64_t saved_ns = 0;            // by which the job is shorter with this rank at its peers' pace
-    bool saved_at_least = false;     // what is saved is a bound
-    double saved_share = 0;          // of what it is shorter with every rank at its peers' pace
-    std::string pattern;             // recurring | rotating | one-off; "" = never last
-    int32_t component = 0;           // row of `components`: what is saved is saved of its length
+    int64_t late_candidates = 0;         // complete split instances it took part in
+    double late_share = 0;               // late_count / late_candidates
+    int64_t wait_caused_ns = 0;          // charged where it arrived late
+    int64_t wait_originated_ns = 0;      // charged to it after blame moved back through the groups
+    std::optional<LateCause> cause;      // that most of the latter has; none: not determined
+    double cause_share = 0;              // of wait_originated_ns
+    std::optional<Standing> standing;    // none: not replayed
+    int64_t saved_ns = 0;                // by which the job is shorter with this rank at its peers' pace
+    bool saved_at_least = false;         // what is saved is a bound
+    double saved_share = 0;              // of what it is shorter with every rank at its peers' pace
+    std::optional<LatePattern> pattern;  // none: it was never last
+    int32_t component = 0;               // row of `components`: what is saved is saved of its length
   };
   std::vector<Straggler> stragglers;  // most wait originated first
 
-  // What the job loses its time to, what weighs most first (report/losses.h: weight_of): tables/losses.csv.
+  // What the job loses its time to, what weighs most first: tables/losses.csv.
   struct Loss {
     LossKind kind = LossKind::waiting;
     std::vector<int32_t> ranks;  // that cause it; sorted; empty: all, or nobody in particular
@@ -252,13 +233,16 @@ struct JobReport {
     GainBound bound = GainBound::exact;
     std::string name, why, next;  // in a word or two; what was seen; what to do
     int32_t component = 0;        // row of `components`, whose length it is of
+
+    // What losses are ordered by: a gain of which only the most is known counts half.
+    double weight() const { return bound == GainBound::at_most ? gain_share / 2 : gain_share; }
   };
   std::vector<Loss> losses;
 
   // One row per rank and LateCause that has any time: tables/causes.csv.
   struct CauseRow {
     int32_t rank = 0;
-    std::string cause;
+    LateCause cause = LateCause::unknown;
     int64_t lateness_ns = 0;  // where it was last: its time since the members last left together, minus the median's
     int64_t wait_originated_ns = 0;
   };
@@ -292,7 +276,7 @@ struct JobReport {
     struct Operation {
       std::string group;  // as OverlapRow
       int32_t size = -1, nodes = -1, groups = 0;
-      std::string op;
+      CollectiveKind op = CollectiveKind::unknown;
       int64_t calls = 0, exposed_transfer_ns = 0;   // of all ranks
       int64_t hidden_saved_ns = -1;                 // by which the job is shorter with them hidden; -1: not replayed
       int64_t faster_saved_ns = -1;                 // with them taking half as long
@@ -326,7 +310,7 @@ struct JobReport {
     std::vector<Stage> by_stage;
   } pipeline;
 
-  // POP and TALP efficiencies (src/report/efficiency.cc), 0..1; -1 = not determined.
+  // POP and TALP efficiencies (src/report/rows/efficiency.cc), 0..1; -1 = not determined.
   struct Efficiency {
     double parallel = -1, load_balance = -1, communication = -1, serialization = -1, transfer = -1,
            gpu_communication = -1, orchestration = -1;
@@ -351,7 +335,7 @@ struct JobReport {
     int64_t calls = 0, matched = 0, unmatched = 0, incomplete_instances = 0, mismatched_instances = 0;
     std::string method;  // most used MatchMethod
     struct Reason {
-      std::string reason;
+      UnmatchedReason reason = UnmatchedReason::alone;
       int64_t calls = 0;
     };
     std::vector<Reason> unmatched_by_reason;
@@ -360,8 +344,9 @@ struct JobReport {
   // One row per instance and rank: tables/collective_ranks.csv. Times since job.window_start_ns on the common clock.
   struct CallRow {
     int32_t instance = 0, communicator = 0;
-    int64_t seq = 0;             // "Seq" where recorded, else the ordinal within its communicator
-    std::string_view op, dtype;  // words of the program's own, as all text here: a job has millions of these rows
+    int64_t seq = 0;  // "Seq" where recorded, else the ordinal within its communicator
+    CollectiveKind op = CollectiveKind::unknown;
+    std::string_view dtype;  // words of the program's own, as all text here: a job has millions of these rows
     int64_t bytes = 0;
     int32_t rank = 0;
     int64_t start_ns = 0, end_ns = 0;
@@ -378,8 +363,9 @@ struct JobReport {
   // One row per call that is in no instance: tables/unmatched.csv.
   struct UnmatchedRow {
     int32_t rank = 0, communicator = -1;
-    std::string_view op, dtype, reason;  // as in CallRow
-    std::string_view kernel;             // of kernel_names
+    CollectiveKind op = CollectiveKind::unknown;
+    UnmatchedReason reason = UnmatchedReason::alone;
+    std::string_view dtype, kernel;  // of the program's own words; of kernel_names
     int64_t start_ns = 0, duration_ns = 0;
   };
   std::vector<UnmatchedRow> unmatched;

@@ -15,10 +15,23 @@
 
 namespace skewscope {
 
+// Who says how many ranks the job has.
+enum class WorldSizeSource : uint8_t {
+  nobody,
+  distributed_info,
+  default_group,  // the size of default_pg
+  file_name,
+  largest_group,  // a lower bound
+  user,           // --world-size
+  file_count,     // nothing tells: as many as there are files
+};
+// "distributedInfo", "number of files", ...
+const char* to_string(WorldSizeSource source);
+
 struct JobTrace {
   std::string name;  // PT_PROFILER_JOB_NAME where present, else the folder's name
   int32_t world_size = 0;
-  std::string world_size_source;
+  WorldSizeSource world_size_source = WorldSizeSource::nobody;
   int32_t sessions = 1;           // captures; traces carry their session
   std::string vendor;             // "nvidia", "amd", "intel", "cpu", "mixed"
   std::vector<RankTrace> traces;  // sorted by (session, rank); at most one per (session, rank)

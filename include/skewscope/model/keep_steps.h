@@ -17,7 +17,7 @@ int64_t step_number_at(const std::vector<StepRange>& steps, LocalNs t);
 using StepNumbers = std::pair<int64_t, int64_t>;
 inline bool has_step(const StepNumbers& span, int64_t step) { return step >= span.first && step < span.second; }
 
-// Of `rows`, those whose entry of `keep` is set.
+// Keeps those of `rows` whose entry of `keep` is set.
 template <class Rows>
 void keep_rows(const std::vector<bool>& keep, Rows& rows) {
   size_t kept = 0;

@@ -21,7 +21,7 @@
 
 namespace skewscope {
 
-// Of a set of durations. Deviation: of the sample (n - 1), 0 for one.
+// How a set of durations spreads. Deviation: of the sample (n - 1), 0 for one.
 struct TimeSpread {
   int64_t count = 0;
   int64_t sum_ns = 0, min_ns = 0, max_ns = 0;
@@ -30,8 +30,8 @@ struct TimeSpread {
   double mean_ns() const { return count == 0 ? 0 : static_cast<double>(sum_ns) / static_cast<double>(count); }
 };
 
-// Of the speeds of instances: 1 / GPU time, per second. Times FLOPs of one instance: FLOP/s; times its bytes: bytes/s.
-// Instances without GPU time are left out; all 0 where none has any.
+// How the speeds of instances spread: 1 / GPU time, per second. Times FLOPs of one instance: FLOP/s; times its bytes:
+// bytes/s. Instances without GPU time are left out; all 0 where none has any.
 struct RateSpread {
   double mean = 0, median = 0, deviation = 0, min = 0, max = 0;
 };

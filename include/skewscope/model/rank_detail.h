@@ -1,6 +1,6 @@
 // Room: what the host did, and how each GPU row ran: the part of a trace that the tables of one GPU ask for and the
-// report of a job does not. Read only where asked for (IngestOptions::visit); rows of GpuEvents and LaunchEvents are
-// those of the RankTrace of the same file, strings those of its LinkedTrace.
+// report of a job does not. Read only where asked for (IngestOptions::while_details_last); rows of GpuEvents and
+// LaunchEvents are those of the RankTrace of the same file, strings those of its LinkedTrace.
 #pragma once
 
 #include <concepts>
@@ -85,7 +85,7 @@ struct GpuAnnotations {
   size_t size() const { return start.size(); }
 };
 
-// deviceProperties; -1 or "" where not told.
+// deviceProperties; -1 or "" where not known.
 struct DeviceProperties {
   std::string name;
   int64_t memory_bytes = -1;

@@ -138,7 +138,7 @@ struct HostCallTotals {
   bool waits = false;         // it returns when GPU work has ended: cudaStreamSynchronize, cudaMemcpy, …
   int64_t covered_ns = 0;     // of waiting calls: GPU work that ran meanwhile
   int64_t idle_after_ns = 0;  // and the gap in which the call ended, up to the next GPU row; a gap counts once
-  // Of those that began inside a ProfilerStep; of all where the trace has no steps.
+  // Counts those that began inside a ProfilerStep; all where the trace has no steps.
   int64_t in_steps = 0, in_steps_ns = 0, in_steps_idle_after_ns = 0;
 };
 

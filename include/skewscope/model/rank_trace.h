@@ -65,7 +65,7 @@ struct KernelGrid {
 
   friend bool operator==(const KernelGrid&, const KernelGrid&) = default;
 };
-// Of a trace those that take longest, and at least a thousandth of all.
+// A trace keeps those that take longest, and at least a thousandth of all.
 constexpr size_t kMostKernelGrids = 512;
 
 // What a trace keeps of its kernels, by number.
@@ -97,7 +97,7 @@ struct StreamWait {
   LocalNs recorded;     // the last launch or wait ahead of the event's record; `start` where it is not known
 };
 
-// Which record told what a collective call is.
+// Which record says what a collective call is.
 enum class MetadataSource : uint8_t {
   kernel_args,         // arguments on the kernel itself
   record_param_comms,  // the CPU op over the launch (External id, or containment of the launch on its thread)
@@ -169,7 +169,7 @@ struct RankTrace {
   Rank rank;
   SessionId session;
   std::string file;         // as the user gave it
-  std::string rank_source;  // which rule told the rank: "distributedInfo", "file name rank<R>", "--rank-map", …
+  std::string rank_source;  // which rule says the rank: "distributedInfo", "file name rank<R>", "--rank-map", …
   int32_t process = 0;      // that read it and holds its rows and calls (base/exchange.h)
   std::string host;         // host_name; "" where the trace has none
   int32_t device = -1;      // the device most GPU rows ran on; -1: no GPU rows

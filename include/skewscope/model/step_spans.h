@@ -25,7 +25,7 @@ struct StepSpan {
 };
 
 // Steps as they ran on the GPU, and the rest of the window, end to end in the order of time: they sum to the time from
-// the first start of a GPU row, or of a call of the host beside them, to the last end. A step in which nothing was
+// the first start of a GPU row, or of a call of the host next to them, to the last end. A step in which nothing was
 // launched is not there; a trace without steps or without GPU rows has none.
 std::vector<StepSpan> step_spans(const RankTrace& trace);
 

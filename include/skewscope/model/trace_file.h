@@ -32,7 +32,7 @@ struct ProcessGroup {
 
 struct DistributedInfo {
   bool present = false;
-  bool after_events = false;  // on-demand traces: its rank is derived, see src/ingest/KINETO.md, section 8
+  bool after_events = false;  // on-demand traces: its rank is derived, see src/ingest/kineto/KINETO.md, section 8
   int64_t rank = -1, world_size = -1;
   std::string backend;
   std::vector<ProcessGroup> groups;
@@ -52,7 +52,7 @@ struct FileNameFacts {
   int32_t local_rank = -1;  // rank inside a node, or one parallel coordinate: no global rank by itself
   int32_t world_size = -1;  // "rank3-of-8", "rank3of8"
   Coordinates coordinates;  // "TP-<t>-DP-<d>-PP-<p>", "dp<d>_pp<p>_tp<t>", "tp<t>-pp<p>-dp<d>-cp<c>"
-  std::string rule;         // which pattern told rank or local rank: "rank<R>", "worker<R>_step_<N>", "TP-<t>", …
+  std::string rule;         // which pattern says rank or local rank: "rank<R>", "worker<R>_step_<N>", "TP-<t>", …
   // Which capture of the job, in words that all ranks of the capture share: "iteration 10", "step 12", "EXTEND"; empty
   // where the name has none. capture_number orders captures; -1: none.
   std::string capture;
@@ -67,7 +67,7 @@ struct RankEvidence {
   std::string folder;  // absolute path of the folder it lay in
   FileNameFacts name;
   std::string host;
-  int64_t process_id = -1;      // on its host; -1: not told
+  int64_t process_id = -1;      // on its host; -1: not known
   int32_t gpus = 0;             // deviceProperties
   DistributedInfo distributed;  // its groups are kept: communicators come of them
   int64_t symmetric_rank = -1;  // "Rank" of symmetric collectives on default_pg; -1: none, or not all the same
@@ -85,7 +85,7 @@ struct GroupMention {
   int64_t rank_start = -1, rank_stride = -1;
 };
 
-// Of one call: its group and the ranks that are known inside the group only.
+// A call's group, and the ranks that are known inside the group only.
 struct OpenCall {
   int32_t group = -1;          // row in LinkedTrace::groups; -1: no group metadata
   int64_t root_in_group = -1;  // rooted kinds
@@ -106,13 +106,14 @@ struct LinkedTrace {
   std::vector<std::string> device_names;  // by device id
   LocalNs first_host_row, last_host_row;  // over launches and host ranges: the window of a trace without anything else
   Findings findings;                      // of the file, its reader's included
-  std::optional<RankDetail> detail;       // where IngestOptions::visit asked for it and the file is no digest
+  std::optional<RankDetail> detail;  // where IngestOptions::while_details_last asked for it and the file is no digest
 };
 
 struct TraceFile {
   std::string path;  // that it was read from: of the trace, or of its digest
   ContentKind kind = ContentKind::not_a_trace;
-  bool usable = false;  // a trace of one rank; which files are is judged over all of them
+  bool usable = false;                 // a trace of one rank; which files are is judged over all of them
+  std::string format = "kineto json";  // its reader's name for it; digests do not keep it: so far all are of Kineto
   std::string compression, job_name;
   int64_t bytes = 0, events = 0;  // of the uncompressed text
   RankEvidence evidence;

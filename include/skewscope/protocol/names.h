@@ -1,6 +1,7 @@
-// Names that travel in URLs and become folders: of jobs, hosts, accounts.
+// Names that travel in URLs and become folders: of jobs, hosts, accounts; and what bounds them.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string_view>
 
@@ -9,8 +10,10 @@ namespace skewscope {
 inline constexpr size_t kLongestName = 64;
 inline constexpr int kMostRanks = 1 << 20;
 inline constexpr int kMostCaptures = 9999;
+inline constexpr std::chrono::hours kLongestTokenLife{366 * 24};
 
 // [A-Za-z0-9][A-Za-z0-9._-]{0,63} without ".." anywhere. A name is a legal file name and needs no escaping in a URL.
 bool is_name(std::string_view text);
+bool is_upload_id(std::string_view text);  // 32 lower-case hexadecimal digits
 
 }  // namespace skewscope

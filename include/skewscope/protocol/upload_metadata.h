@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 
 namespace skewscope {
 

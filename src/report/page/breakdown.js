@@ -7,14 +7,14 @@ import { onPickedRank } from "./picked.js";
 import { records, table } from "./table.js";
 
 const kRoomForGaps = 8;  // pixels
-const kUnpicked = 0.35;  // opacity of ranks beside the picked one
+const kUnpicked = 0.35;  // opacity of ranks next to the picked one
 
 export const kParts = [
   ["computing_ns", "Computing alone", "compute"],
   ["overlapped_ns", "Computing, overlapped", "overlapped"],
   ["exposed_wait_ns", "Exposed wait", "wait"],
   ["exposed_transfer_ns", "Exposed transfer", "transfer"],
-  ["exposed_unsplit_ns", "Exposed, not told apart", "unsplit"],
+  ["exposed_unsplit_ns", "Exposed, not split", "unsplit"],
   ["exposed_memcpy_ns", "Exposed copies", "copy"],
   ["idle_host_wait_ns", "Idle: host wait", "idle-host"],
   ["idle_kernel_wait_ns", "Idle: kernel wait", "idle-kernel"],
@@ -45,13 +45,13 @@ function heldUpParts(rows) {
   if (all === 0) return [];
   const [blocks, coincides, unknown] = sums.map((ns) => `${duration(ns)} (${percent(ns / all)})`);
   const says = element("p", { id: "held-up" }, `Exposed communication: ${blocks} blocks computing, ${coincides} only coincides with a GPU that had nothing to do`
-    + (sums[2] > 0 ? `, of ${unknown} nothing tells.` : "."));
+    + (sums[2] > 0 ? `, for ${unknown} it is not known.` : "."));
   const columns = [{ name: "rank", label: "Rank" }, { name: "exposed_ns", label: "Exposed communication" },
     ...kHeldUp.filter((_, at) => sums[at] > 0).map(([name, label]) => ({
       name, label, text: (row) => `${duration(row[name])} · ${percent(row.exposed_ns === 0 ? 0 : row[name] / row.exposed_ns)}`,
       share: (row) => (row.exposed_ns === 0 ? 0 : row[name] / row.exposed_ns),
     }))];
-  return [says, table({ columns, rows })];
+  return [says, table({ columns, rows, caption: "Exposed communication of each rank" })];
 }
 
 // One rank's part, on whole pixels: bars thinner than a pixel would blend into stripes.
@@ -107,11 +107,11 @@ export function breakdownSection(data) {
   });
   return section("breakdown", "Time per rank",
     notOneClock(data, "compare the bars of one component only."),
-    element("p", { class: "soft" }, "Every nanosecond of a rank's GPU timeline stands in one part. "
-      + "Idle by what ended the gap: a kernel whose launch began after the gap did (host wait); one launched in time that started within 30 µs "
-      + "(kernel wait); else a dependency, or a gap at the end (other)."),
+    element("p", { class: "soft" }, "Every moment of a rank's GPU timeline belongs to one part. "
+      + "Idle, host wait: the CPU launched the next kernel too late (launch-bound). Kernel wait: a kernel launched in time started within 30 µs. "
+      + "Other: a dependency, or the end of the recording."),
     element("div", { class: "bar" }, ...parts.map(([, label, colorName]) => key(colorName, label))),
     host,
-    table({ columns, rows, copied: ["rank", "total_ns", ...parts.map(([name]) => name)] }),
+    table({ columns, rows, caption: "GPU time of each rank", copied: ["rank", "total_ns", ...parts.map(([name]) => name)] }),
     ...heldUpParts(rows));
 }

@@ -2,6 +2,7 @@
 import { chart, color, groupColor, hint, key } from "./chart.js";
 import { notOneClock } from "./components.js";
 import { element, section } from "./dom.js";
+import { openMoment } from "./moments.js";
 import { axisText, bytes, duration } from "./numbers.js";
 import { groupNames, legendOf } from "./groups.js";
 import { waitingIsKnown } from "./verdict.js";
@@ -81,9 +82,10 @@ export function chainSection(data) {
   return section("chain", title,
     notOneClock(data, `the lanes are of ranks on one clock, of the component of rank ${origin}.`),
     element("p", { class: "soft" }, `The step in which most was waited for rank ${origin}, and a large wait in it that leads back there. `
-      + "Pale: waiting for the last to arrive; full: transfer; between bars: the rank's own work. Arrows: a late arrival and who waited for it."),
+      + "Pale: waiting for the last to arrive; full: transfer; between the blocks: the rank's own work. Arrows: a late arrival and who waited for it."),
     element("ol", { class: "hops" }, ...chain.hops.map((hop) => element("li", {}, hopText(hop, names)))),
     element("div", { class: "bar" }, ...groups.legend.map((group, at) => key(`group${at}`, group))),
     chart("Straggler chain of the worst step", 110 + 30 * chain.ranks.length, (width) => option(chain, groups, names, width)),
+    openMoment(data, "straggler-chain"),
     chain.left_out > 0 ? element("p", { class: "soft" }, `${chain.left_out.toLocaleString("en")} shorter calls are not shown.`) : undefined);
 }

@@ -5,6 +5,7 @@ import {
 } from "echarts/components";
 import { init, use } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
+import { followKeys } from "./chart_keys.js";
 import { element } from "./dom.js";
 
 use([AriaComponent, BarChart, CanvasRenderer, CustomChart, DataZoomComponent, GridComponent, HeatmapChart,
@@ -48,7 +49,7 @@ function styled(option) {
   };
 }
 
-const drawn = new Map();  // host -> {chart, makeOption, onclick}
+const drawn = new Map();  // host -> {chart, option, makeOption, onclick}
 
 function draw(host) {
   const entry = drawn.get(host);
@@ -58,7 +59,8 @@ function draw(host) {
     if (entry.onclick) entry.chart.on("click", entry.onclick);
     new ResizeObserver(() => { if (host.clientWidth > 0) entry.chart.resize(); }).observe(host);
   }
-  entry.chart.setOption(styled(entry.makeOption(host.clientWidth)), { notMerge: true });
+  entry.option = styled(entry.makeOption(host.clientWidth));
+  entry.chart.setOption(entry.option, { notMerge: true });
 }
 
 const inView = new IntersectionObserver((seen) => {
@@ -73,7 +75,20 @@ const inView = new IntersectionObserver((seen) => {
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   for (const [host, entry] of drawn) if (entry.chart) draw(host);
 });
-addEventListener("beforeprint", () => { for (const host of drawn.keys()) draw(host); });
+// On paper: light, folded sections open, every chart whole. Whoever prints before all was seen gets all the same.
+let openedForPrint = [];
+addEventListener("beforeprint", () => {
+  document.documentElement.classList.add("printing");
+  openedForPrint = [...document.querySelectorAll("details:not([open])")];
+  for (const one of openedForPrint) one.open = true;
+  for (const host of drawn.keys()) if (host.clientWidth > 0) draw(host);
+});
+addEventListener("afterprint", () => {
+  document.documentElement.classList.remove("printing");
+  for (const one of openedForPrint) one.open = false;
+  for (const [host, entry] of drawn) if (entry.chart && host.clientWidth > 0) draw(host);
+});
+export const isPrinting = () => document.documentElement.classList.contains("printing");
 
 const kWhisker = 4;  // half width, pixels
 
@@ -103,11 +118,13 @@ export function guide(name, data, colorName, more = {}) {
     lineStyle: { type: "dashed", width: 1.5, color: color(colorName) }, ...more };
 }
 
-// makeOption(width): an ECharts option, made anew for every drawing. Redraw by redraw(host). onclick: of what is drawn.
+// makeOption(width): an ECharts option, made again for every drawing. Redraw by redraw(host). onclick: of what is drawn.
 export function chart(name, height, makeOption, onclick) {
-  const host = element("div", { class: "chart", role: "img", "aria-label": name, "data-state": "waiting" });
+  const host = element("div", { class: "chart", role: "application", "aria-roledescription": "chart", "aria-label": name, tabindex: "0",
+    "data-state": "waiting" });
   host.style.height = `${height}px`;
   drawn.set(host, { makeOption, onclick });
+  followKeys(host, () => drawn.get(host));
   inView.observe(host);
   return host;
 }

@@ -1,7 +1,7 @@
 // How the ranks' clocks were tied, and what is left.
 import { chart, color, hint, intervals } from "./chart.js";
 import { notOneClock } from "./components.js";
-import { element, section } from "./dom.js";
+import { element, folded, section } from "./dom.js";
 import { axisText, duration, plural } from "./numbers.js";
 import { dataTable, records } from "./table.js";
 
@@ -39,7 +39,7 @@ function residualsOfRanks(residuals, clocks) {
       low: half === null ? null : Number(mean) - Number(half), high: half === null ? null : Number(mean) + Number(half) };
   });
   return pointsChart("Mean residual of each rank", points, "wait", (point) => [`rank ${point.rank}, ${plural(point.count, "end")}`,
-    `mean ${duration(point.value)}, error bar ± ${duration(bar.get(point.rank))}`,
+    `mean ${duration(point.value)}, uncertainty ± ${duration(bar.get(point.rank))}`,
     `mean size ${duration(point.size)}, largest ${duration(point.largest)}`]);
 }
 
@@ -66,17 +66,18 @@ function histogram(residuals) {
 export function clocksSection(data) {
   const clocks = records(data.tables.clocks), residuals = data.residuals;
   const columns = [["rank", "Rank"], ["session", "Session"], ["component", "Component"], ["domain", "Domain"], ["method", "Method"], ["aligned", "Aligned"],
-    ["offset_ns", "Offset"], ["uncertainty_ns", "±"], ["drift_ppb", "Drift, ppb"], ["bend_ns", "Bend"], ["proven_ns", "Proven to"]];
-  if (clocks.length < 2) return section("clocks", "Clocks", element("p", {}, "One clock: there is nothing to tie."));
+    ["offset_ns", "Offset"], ["uncertainty_ns", "±"], ["drift_ppb", "Drift, ppb"], ["bend_ns", "Bend"], ["proven_ns", "Largest possible offset"]];
+  if (clocks.length < 2) return section("clocks", "Clocks", element("p", {}, "One clock: no correction needed."));
   const known = residuals.ranks.length > 0;
   return section("clocks", "Clocks",
+    folded("How far the clocks of the ranks agree",
     notOneClock(data, "each offset is against the reference of its own component; where two components lie against each other is not known."),
-    element("p", { class: "soft" }, "Ranks leave an N-to-N collective together: their ends tie the clocks. Half of the collectives end within "
+    element("p", { class: "soft" }, "All ranks leave a collective such as all_reduce at the same moment: that is how clocks are compared. Half of the collectives end within "
       + `${duration(Math.round(residuals.end_spread_before_ns))} as recorded and within ${duration(Math.round(residuals.end_spread_after_ns))} on the common clock. `
-      + "Bars: 95 % intervals."),
+      + "Whiskers: uncertainty (95 %)."),
     element("h3", {}, "Offset against the reference"), offsets(clocks),
     known ? element("div", { class: "pair" },
-      element("div", {}, element("h3", {}, "Mean residual of ends, with the clock's error bar"), residualsOfRanks(residuals, clocks)),
-      element("div", {}, element("h3", {}, "Ends against the member in the middle"), histogram(residuals))) : undefined,
-    dataTable(data, "clocks", columns));
+      element("div", {}, element("h3", {}, "Remaining difference of each rank, with its uncertainty"), residualsOfRanks(residuals, clocks)),
+      element("div", {}, element("h3", {}, "Ends against the median rank"), histogram(residuals))) : undefined,
+    dataTable(data, "clocks", columns, { caption: "Clocks" })));
 }

@@ -1,9 +1,9 @@
 // Bandwidth against size, and the table of collectives.
 import { chart, color, groupColor, guide, hint } from "./chart.js";
-import { element, section } from "./dom.js";
+import { element, folded, section } from "./dom.js";
 import { axisText, bytes, duration, percent, significant } from "./numbers.js";
-import { groupNames, legendOf } from "./groups.js";
-import { dataTable, records } from "./table.js";
+import { groupNames, groupText, kindWord, legendOf, ranksText } from "./groups.js";
+import { dataTable, records, table } from "./table.js";
 
 const kNear = 4;  // lines that are no further apart have their names above and below
 
@@ -60,7 +60,7 @@ function option(series, peaks, baselines) {
     legend: { data: [...series, ...baselines].map(([name]) => name), formatter: short },
     tooltip: {
       formatter: ({ data: { row, within, known, peak } }) => hint(`${row.op} ${row.dtype ?? ""} of ${bytes(row.bytes)}`,
-        `communicator #${row.communicator}, ${known ? (within ? "within one node" : "between nodes") : "nodes unknown"}`,
+        `${row.group_text}, ${known ? (within ? "within one node" : "between nodes") : "nodes unknown"}`,
         `bus bandwidth ${significant(row.bus_bandwidth_median_gb_per_s)} GB/s, median of ${row.count}`
           + (peak === null ? "" : `, ${percent(row.bus_bandwidth_median_gb_per_s / peak)} of its link's peak`),
         `transfer ${duration(row.transfer_median_ns)}, wait ${duration(row.wait_median_ns)}`),
@@ -77,17 +77,61 @@ function option(series, peaks, baselines) {
 }
 
 const kColumns = [
-  ["communicator", "Group"], ["op", "Operation"], ["dtype", "Type"], ["bytes", "Size"], ["count", "Count"],
+  ["group_text", "Group", { meaning: "Kind of group and its ranks." }], ["op", "Operation"], ["dtype", "Type"], ["bytes", "Size"], ["count", "Count"],
   ["bus_bandwidth_median_gb_per_s", "Bus GB/s"], ["algo_bandwidth_median_gb_per_s", "Algo GB/s"],
-  ["wait_sum_ns", "Wait, sum"], ["wait_median_ns", "median"], ["wait_p99_ns", "p99"],
-  ["transfer_sum_ns", "Transfer, sum"], ["transfer_median_ns", "median"], ["transfer_p99_ns", "p99"],
+  ["wait_sum_ns", "Wait, sum"], ["wait_median_ns", "Wait, median"], ["wait_p99_ns", "Wait, p99"],
+  ["transfer_sum_ns", "Transfer, sum"], ["transfer_median_ns", "Transfer, median"], ["transfer_p99_ns", "Transfer, p99"],
   ["start_skew_median_ns", "Start skew"], ["end_skew_median_ns", "End skew"],
 ];
 
-const shortened = (text) => (text.length > 60 ? text.slice(0, 60).replace(/ \d*$/, " …") : text);
+const hiddenShare = (time, exposed) => (time > 0 ? Math.min(1, Math.max(0, 1 - exposed / time)) : null);
+
+// Sums of all groups of one kind, by operation and size; inside each its single groups. The sums are of all groups, also of
+// those that the page's data leave out.
+function rolledUp(data, rows, groups) {
+  const parents = new Map();
+  for (const row of records(data.tables.overlap)) {
+    const key = [row.group_kind, row.size, row.nodes, row.op, row.bytes_up_to].join("\n");
+    const sum = parents.get(key) ?? { ...row, of: row.group_kind, group: `${kindWord(row.group_kind)}${row.groups > 1 ? `, ${row.groups} groups` : ""}`,
+      calls: 0, time_ns: 0, wait_ns: 0, transfer_ns: 0, hidden_ns: 0, exposed_wait_ns: 0, exposed_transfer_ns: 0, inner: [] };
+    for (const name of ["calls", "time_ns", "wait_ns", "transfer_ns", "hidden_ns", "exposed_wait_ns", "exposed_transfer_ns"]) sum[name] += Number(row[name]);
+    parents.set(key, sum);
+  }
+  const list = [...parents.values()].map((row) => ({ ...row, hidden_share: row.time_ns > 0 ? row.hidden_ns / row.time_ns : null }));
+  const smaller = (row) => Math.max(-1, ...list.filter((one) => one.op === row.op && Number(one.bytes_up_to ?? 0) < Number(row.bytes_up_to)).map((one) => Number(one.bytes_up_to)));
+  for (const parent of list) {
+    const least = smaller(parent);
+    parent.inner = rows.filter((row) => row.op === parent.op && groups.get(row.communicator)?.size === parent.size
+      && kindWord(groups.get(row.communicator)?.desc || groups.get(row.communicator)?.name) === kindWord(parent.of)
+      && (parent.bytes_up_to === null ? !(Number(row.bytes) > 0) : Number(row.bytes) <= Number(parent.bytes_up_to) && Number(row.bytes) > least))
+      .map((row) => {
+        const time = Number(row.wait_sum_ns) + Number(row.transfer_sum_ns), exposed = Number(row.exposed_wait_ns) + Number(row.exposed_transfer_ns);
+        return { ...row, group: row.group_text, size: parent.size, nodes: groups.get(row.communicator)?.nodes, bytes_up_to: row.bytes,
+          calls: Number(row.count) * parent.size, time_ns: time, wait_ns: row.wait_sum_ns, transfer_ns: row.transfer_sum_ns, hidden_share: hiddenShare(time, exposed) };
+      });
+  }
+  return list;
+}
+
+function rollUp(data, rows, groups) {
+  const list = rolledUp(data, rows, groups);
+  if (list.length === 0) return [];
+  const share = (name) => ({ text: (row) => `${duration(Math.round(row[name]))} · ${row.time_ns > 0 ? percent(row[name] / row.time_ns) : "–"}`,
+    share: (row) => (row.time_ns > 0 ? row[name] / row.time_ns : 0) });
+  const columns = [["group", "Group", { meaning: "Kind of group, and how many there are; inside, each group by its ranks." }], ["op", "Operation"],
+    ["bytes_up_to", "Size up to"], ["calls", "Calls"], ["time_ns", "Time"],
+    ["exposed_wait_ns", "Exposed wait", share("exposed_wait_ns")], ["exposed_transfer_ns", "Exposed transfer", share("exposed_transfer_ns")],
+    ["hidden_share", "Hidden", { share: (row) => row.hidden_share ?? 0, meaning: "Share of the time during which the GPU computed, in per cent." }]]
+    .map(([name, label, more]) => ({ name, label, ...more, ...(name === "bytes_up_to" ? { text: (row) => (Number(row.bytes_up_to) > 0 ? bytes(row.bytes_up_to) : "–") } : {}) }));
+  return [element("h3", {}, "By kind of group, operation and size"),
+    element("p", { class: "soft" }, "Summed over ranks and groups of one kind; ▸ shows the single groups. Hidden: the GPU computed meanwhile; exposed: it did not."
+      + (data.tables.collectives.left_out > 0 ? " The sums are of all groups; single groups of little waiting are only in tables/collectives.csv." : "")),
+    table({ columns, rows: list, sortBy: "time_ns", caption: "Collectives by kind of group", inner: (row) => row.inner })];
+}
 
 export function collectivesSection(data) {
-  const rows = records(data.tables.collectives);
+  const known = new Map(records(data.tables.communicators).map((row) => [row.id, row]));
+  const rows = records(data.tables.collectives).map((row) => ({ ...row, group_text: known.has(row.communicator) ? groupText(known.get(row.communicator)) : `number ${row.communicator}` }));
   if (rows.length === 0) return section("collectives", "Collectives", element("p", {}, "No collectives were recorded."));
   const measured = rows.filter((row) => Number(row.bytes) > 0 && row.bus_bandwidth_median_gb_per_s > 0);
   const names = groupNames(data, measured.map((row) => row.communicator));
@@ -97,10 +141,11 @@ export function collectivesSection(data) {
     element("p", { class: "soft" }, "Bus bandwidth as nccl-tests counts it (total buffer, transfer without waiting; 1 GB = 1e9 bytes). "
       + "● within one node, ▲ between nodes, ◆ nodes not known; larger marks: more calls. " + linkNote(groupsShown, baselines)),
     chart("Bus bandwidth against message size", 380, () => option(seriesOf(measured, names), peaksOf(groupsShown), baselines))];
-  const groups = [["id", "Id"], ["desc", "Description"], ["name", "Name"], ["size", "Ranks"], ["nodes", "Nodes", { text: (row) => (row.nodes > 0 ? String(row.nodes) : "–") }],
+  const groups = [["id", "Number"], ["desc", "Description", { meaning: "What the program calls this kind of group." }], ["name", "Name", { meaning: "What the traces call the group." }], ["size", "Ranks"], ["nodes", "Nodes", { text: (row) => (row.nodes > 0 ? String(row.nodes) : "–") }],
     ["link", "Link"], ["link_peak_gb_per_s", "Peak GB/s"],
-    ["collectives", "Collectives"], ["ranks", "Members", { text: (row) => shortened(row.ranks ?? "–") }]];
-  return section("collectives", "Collectives", ...bandwidth,
-    element("h3", {}, "By group, operation and size"), dataTable(data, "collectives", kColumns, { sortBy: "wait_sum_ns" }),
-    element("h3", {}, "Groups"), dataTable(data, "communicators", groups));
+    ["collectives", "Collectives"], ["ranks", "Members", { meaning: "Ranks of the group.", text: (row) => ranksText(row.ranks) }]];
+  return section("collectives", "Collectives", ...rollUp(data, rows, known),
+    element("h3", {}, "Bandwidth"), ...bandwidth,
+    folded("Every group, operation and size", dataTable(data, "collectives", kColumns, { rows, sortBy: "wait_sum_ns", caption: "Collectives of each group" })),
+    folded("Groups", dataTable(data, "communicators", groups, { caption: "Groups of ranks" })));
 }

@@ -25,8 +25,8 @@ export function componentsSection(data) {
       + "another's: their times, steps and gains are each their own."),
     dataTable(data, "components", [
       ["ranks", "Ranks", { cut: true }], ["window_ns", "Window"], ["step_ns", "Step"],
-      ["balanced_ns", "At peers' pace shorter by", { text: (row) => shorter(row, "balanced_ns") }],
-      ["no_transfer_ns", "Without transfer by", { text: (row) => shorter(row, "no_transfer_ns") }],
+      ["balanced_ns", "No slow rank: shorter by", { text: (row) => shorter(row, "balanced_ns") }],
+      ["no_transfer_ns", "Infinitely fast network: by", { text: (row) => shorter(row, "no_transfer_ns") }],
       ["wait_ns", "Wait"], ["transfer_ns", "Transfer"], ["why", "What was seen"], ["next", "What to do"],
     ], { rows }));
 }

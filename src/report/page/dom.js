@@ -22,12 +22,25 @@ export function points(pairs) {
     ...rows.flatMap(([label, value]) => [element("dt", {}, label), element("dd", {}, value)]));
 }
 
-// tabs([[title, make], …]): the content of a tab is made when it is opened.
+// What is read only on demand; open on paper.
+export const folded = (title, ...children) => element("details", {}, element("summary", {}, title), ...children);
+
+// tabs([[title, make], …]): the content of a tab is made when it is opened. Arrow keys go from tab to tab.
 export function tabs(pages, chosen = 0) {
   const panel = element("div", { role: "tabpanel" });
-  const buttons = pages.map(([title], at) => element("button", { role: "tab", onclick: () => open(at) }, title));
+  const buttons = pages.map(([title], at) => element("button", { role: "tab", onclick: () => open(at), onkeydown: (event) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (by === undefined) return;
+    const next = (at + by + pages.length) % pages.length;
+    open(next);
+    buttons[next].focus();
+  } }, title));
   function open(at) {
-    buttons.forEach((button, i) => button.setAttribute("aria-selected", String(i === at)));
+    buttons.forEach((button, i) => {
+      button.setAttribute("aria-selected", String(i === at));
+      button.tabIndex = i === at ? 0 : -1;
+    });
+    panel.setAttribute("aria-label", pages[at][0]);
     panel.replaceChildren(pages[at][1]());
   }
   open(chosen);

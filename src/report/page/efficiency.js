@@ -81,10 +81,10 @@ export function efficiencySection(data) {
   const totalNs = e.gpus * Number(e.elapsed_ns);
   const charts = losses(e).flatMap(([title, steps]) => [element("h3", {}, title), waterfall(title, steps, totalNs)]);
   const step = data.what_if.replayed_ns === null ? undefined : element("p", {},
-    `Replayed, the job takes ${duration(data.what_if.replayed_ns)}`
+    `Simulated (what-if), the job takes ${duration(data.what_if.replayed_ns)}`
     + (data.what_if.balanced_ns === null ? ""
-      : `; with every rank at its peers' pace ${duration(data.what_if.balanced_ns)}${data.what_if.saved_at_least ? " or less" : ""}`)
-    + (data.what_if.no_transfer_ns === null ? "." : `; on a network that takes no time ${duration(data.what_if.no_transfer_ns)}.`));
+      : `; if no rank were slow ${duration(data.what_if.balanced_ns)}${data.what_if.saved_at_least ? " or less" : ""}`)
+    + (data.what_if.no_transfer_ns === null ? "." : `; with an infinitely fast network ${duration(data.what_if.no_transfer_ns)}.`));
   return section("efficiency", "Efficiency and losses",
     notOneClock(data, `these are the figures${ofLongest(data)}, the longest.`),
     element("p", { class: "soft" }, `${percent(e.parallel)} of ${gpuTime(totalNs)} was computing. ✓ at least ${kGood}, ▲ below.`),

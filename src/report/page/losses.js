@@ -61,7 +61,7 @@ function subject(cause) {
   if (cause.kind === "rank") return rankWords(cause.ranks);
   if (cause.kind === "host") return `late to launch: ${String(cause.ranks).includes(" ") ? "hosts" : "host"} of ${rankWords(cause.ranks)}`;
   if (cause.kind === "idle") return "GPUs that idle, but not for a launch";
-  if (cause.kind === "other") return "what is too little to name";
+  if (cause.kind === "other") return "other";
   const ids = (cause.communicators ?? "").split(" ").filter(Boolean);
   return `${cause.op} in ${cause.communicator ?? "no name"}${ids.length > 0 && ids.length <= 4 ? " #" + ids.join(" #") : ""}`
     + (cause.ranks ? `, waiting for ${rankWords(cause.ranks)}` : "");

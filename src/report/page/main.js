@@ -1,5 +1,6 @@
 // The page: its data, whose schema tells the document, its sections in order, its table of contents.
 import { breakdownSection } from "./breakdown.js";
+import { keyHelp } from "./chart_keys.js";
 import { chainSection } from "./chain.js";
 import { clocksSection } from "./clocks.js";
 import { collectivesSection } from "./collectives.js";
@@ -9,28 +10,50 @@ import {
 import { componentsSection } from "./components.js";
 import { element } from "./dom.js";
 import { efficiencySection } from "./efficiency.js";
+import { glossarySection, linkWords } from "./glossary.js";
 import { latenessSection } from "./lateness.js";
 import { lossesSection } from "./losses.js";
 import { compareMethod, methodSection, scaleMethod } from "./method.js";
 import { overlapSection } from "./overlap.js";
-import { comparedSection, findingsSection, ranksSection } from "./ranks.js";
+import { qualitySection } from "./quality.js";
+import { comparedSection, ranksSection } from "./ranks.js";
 import { curvesSection, scaleHeading, scaleVerdict, treeSection } from "./scale.js";
 import { pipelineSection } from "./pipeline.js";
 import { stragglersSection } from "./stragglers.js";
 import { gainsSection, heading, verdictSection } from "./verdict.js";
 
 const kDocuments = {
-  "skewscope.page/1": [heading, verdictSection, componentsSection, gainsSection, efficiencySection, pipelineSection, stragglersSection, latenessSection, chainSection,
-    breakdownSection, overlapSection, collectivesSection, clocksSection, ranksSection, comparedSection, findingsSection, methodSection],
-  "skewscope.scale-page/1": [scaleHeading, scaleVerdict, curvesSection, treeSection, lossesSection, findingsSection, scaleMethod],
+  "skewscope.page/1": [heading, verdictSection, componentsSection, gainsSection, stragglersSection, latenessSection, chainSection,
+    efficiencySection, pipelineSection, breakdownSection, overlapSection, collectivesSection, ranksSection, comparedSection,
+    qualitySection, clocksSection, methodSection, glossarySection],
+  "skewscope.scale-page/1": [scaleHeading, scaleVerdict, curvesSection, treeSection, lossesSection, qualitySection, scaleMethod, glossarySection],
   "skewscope.compare-page/1": [compareHeading, compareVerdict, stepSection, rankChangesSection, collectiveChangesSection,
-    workChangesSection, findingsSection, compareMethod],
+    workChangesSection, qualitySection, compareMethod, glossarySection],
 };
+
+// What a chart shows stands in a table, for who cannot see it: of its section, else of the ranks.
+function describeCharts() {
+  for (const chart of document.querySelectorAll(".chart")) {
+    const of = chart.closest("section").querySelector("caption") ?? document.querySelector("#stragglers caption");
+    chart.setAttribute("aria-describedby", [of?.id, "chart-keys"].filter(Boolean).join(" "));
+  }
+}
+
+// A link into what is folded opens it.
+function unfold() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (const one of target?.tagName === "SECTION" ? target.querySelectorAll(":scope > details") : []) one.open = true;
+}
+addEventListener("hashchange", unfold);
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const [makeHeading, ...makeSections] = kDocuments[data.schema];
 document.getElementById("top").append(...makeHeading(data));
 const main = document.getElementById("sections");
 for (const make of makeSections) main.append(...[make(data)].filter(Boolean));
+document.getElementById("top").append(...keyHelp);
+describeCharts();
+linkWords(main);
 document.getElementById("contents").append(element("ul", {}, ...[...main.children].map((section) =>
   element("li", {}, element("a", { href: `#${section.id}` }, section.dataset.title.split(":")[0])))));
+unfold();

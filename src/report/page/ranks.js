@@ -2,15 +2,15 @@
 import { hasComponents } from "./components.js";
 import { chooser, element, points, section, tabs } from "./dom.js";
 import { kParts, partsOf } from "./breakdown.js";
+import { groupNames } from "./groups.js";
 import { cellText, duration, percent } from "./numbers.js";
 import { onPickedRank } from "./picked.js";
+import { notes } from "./quality.js";
 import { causeWords } from "./stragglers.js";
 import { dataTable, records } from "./table.js";
 
-const kStatistics = [["table", "Table"], ["key", "Of", { cut: true }], ["metric", "Figure"], ["ranks", "Ranks"], ["min", "Min"],
+const kStatistics = [["table", "Table"], ["key", "What", { cut: true }], ["metric", "Figure"], ["ranks", "Ranks"], ["min", "Min"],
   ["median", "Median"], ["max", "Max"], ["min_rank", "Min rank"], ["max_rank", "Max rank"], ["outliers", "Outliers"]];
-const kFindings = [["severity", "Severity"], ["code", "Code"], ["rank", "Rank"], ["count", "Count"], ["message", "Message"],
-  ["file", "File"]];
 
 // A figure of rank_statistics says its unit in `metric`.
 const byMetric = (column) => ({ text: (row) => cellText(row[column], row.metric) });
@@ -25,23 +25,24 @@ function timeOf(row) {
     ["Timeline", duration(row.total_ns)],
     ...kParts.map(([name, label]) => [label, share(parts[name])]),
     ["Collective calls", String(row.collectives)],
-    ["In calls", `wait ${duration(row.wait_ns)}, transfer ${duration(row.transfer_ns)}, not told apart ${duration(row.unattributed_ns)}`],
-    ["Arrived last in", `${row.late_count} collectives`],
-    ["Others' wait charged to it", duration(row.delay_caused_ns)],
+    ["In calls", `wait ${duration(row.wait_ns)}, transfer ${duration(row.transfer_ns)}, could not be split ${duration(row.unattributed_ns)}`],
+    ["Last to arrive in", `${row.late_count} collectives`],
+    ["Waiting caused directly", duration(row.delay_caused_ns)],
   ]);
 }
 
 function causesOf(data, rank) {
   const causes = records(data.tables.causes).filter((row) => row.rank === rank);
+  const groups = groupNames(data, []);
   const flows = records(data.tables.blame_flows).filter((row) => row.rank === rank);
   return element("div", {},
     element("h3", {}, "What it did longer than its peers"),
     causes.length === 0 ? element("p", {}, "Nothing: it was never last.") : dataTable(data, "causes",
-      [["cause", "Cause", { text: (row) => causeWords(row.cause) }], ["lateness_ns", "Lateness"], ["wait_originated_ns", "Wait began with it"]],
+      [["cause", "Cause", { text: (row) => causeWords(row.cause) }], ["lateness_ns", "Lateness"], ["wait_originated_ns", "Waiting caused"]],
       { rows: causes }),
     element("h3", {}, "Late in one group because it waited in another"),
     flows.length === 0 ? element("p", {}, "Nothing was passed on.") : dataTable(data, "blame_flows",
-      [["late_in", "Late in group"], ["waited_in", "Waited in group"], ["moved_ns", "Blame passed on"]], { rows: flows }));
+      [["late_in", "Late in group", { text: (row) => groups.nameOf(row.late_in) }], ["waited_in", "Waited in group", { text: (row) => groups.nameOf(row.waited_in) }], ["moved_ns", "Waiting passed on"]], { rows: flows }));
 }
 
 function standsOutIn(data, rank) {
@@ -56,7 +57,7 @@ function standsOutIn(data, rank) {
 
 function findingsOf(data, rank) {
   const rows = records(data.tables.diagnostics).filter((row) => row.rank === rank);
-  return rows.length === 0 ? element("p", {}, "No findings about this rank.") : dataTable(data, "diagnostics", kFindings, { rows });
+  return rows.length === 0 ? element("p", {}, "No notes about this rank.") : notes(data, rows);
 }
 
 export function ranksSection(data) {
@@ -68,7 +69,7 @@ export function ranksSection(data) {
     ["Time", () => timeOf(rows.find((row) => row.rank === rank))],
     ["Why late", () => causesOf(data, rank)],
     ["Against the others", () => standsOutIn(data, rank)],
-    ["Findings", () => findingsOf(data, rank)],
+    ["Notes on the input", () => findingsOf(data, rank)],
   ]));
   const choose = chooser("Rank", rows.map((row) => [String(row.rank), String(row.rank)]), (value) => open(Number(value)));
   const show = (rank) => {
@@ -87,8 +88,3 @@ export function comparedSection(data) {
     dataTable(data, "rank_statistics", [...(hasComponents(data) ? [["component", "Component"]] : []), ...statisticColumns]));
 }
 
-export function findingsSection(data) {
-  return section("findings", "Findings",
-    data.tables.diagnostics.rows.length === 0 ? element("p", {}, "Nothing to report of the input.")
-      : dataTable(data, "diagnostics", kFindings));
-}

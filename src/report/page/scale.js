@@ -16,7 +16,7 @@ export function scaleHeading(data) {
 
 export function scaleVerdict(data) {
   return card("", data.verdict, [["Why", asWritten(data.why || "no rank, communicator or operator stands out")],
-    ["Scaling", asWritten(data.scaling_words)], ["Beyond", asWritten(data.projection_words)]]);
+    ["Scaling", asWritten(data.scaling_words)], ["Projection", asWritten(data.projection_words)]]);
 }
 
 const sizeAxis = (runs, last) => ({

@@ -1,33 +1,37 @@
 // Who is late, how steadily, and why.
 import { hasComponents, notOneClock } from "./components.js";
 import { element, section } from "./dom.js";
+import { openMoment } from "./moments.js";
 import { cellText } from "./numbers.js";
+import { pickRank } from "./picked.js";
 import { dataTable, records } from "./table.js";
 import { waitingIsKnown } from "./verdict.js";
 
-export const causeWords = (cause) => (cause ?? "–").replaceAll("_", " ");
+// With a "?": likely, but not proven.
+const kCauses = { "host?": "host late (likely)", "idle?": "GPU idle, reason unknown", "program?": "pipeline schedule", "transfer elsewhere?": "held up in another group" };
+export const causeWords = (cause) => kCauses[(cause ?? "–").replaceAll("_", " ")] ?? (cause ?? "–").replaceAll("_", " ").replace(/\?$/, (sign) => (sign ? " (likely)" : ""));
 
 export function stragglersSection(data) {
   const hosts = new Map(records(data.tables.ranks).map((row) => [row.rank, row.host]));
   const rows = records(data.tables.stragglers).map((row) => ({ ...row, host: hosts.get(row.rank) }));
   const most = Math.max(1, ...rows.map((row) => Number(row.wait_originated_ns)));
   const columns = [
-    ["rank", "Rank"], ["host", "Host"],
+    ["rank", "Rank", { make: (row) => element("a", { href: "#ranks", onclick: () => pickRank(row.rank) }, String(row.rank)) }], ["host", "Host"],
     ...(hasComponents(data) ? [["component", "Component"]] : []),
-    ["standing", "Standing"],
-    ["pattern", "Pattern"],
-    ["wait_originated_ns", "Wait began with it", { share: (row) => Number(row.wait_originated_ns) / most }],
-    ["wait_caused_ns", "Charged directly"],
-    ["late_share", "Last in", { text: (row) => row.late_candidates === 0 ? "–"
+    ["standing", "How sure"],
+    ["pattern", "How often"],
+    ["wait_originated_ns", "Waiting caused", { share: (row) => Number(row.wait_originated_ns) / most }],
+    ["wait_caused_ns", "… directly"],
+    ["late_share", "Last to arrive", { text: (row) => row.late_candidates === 0 ? "–"
       : `${row.late_count} of ${row.late_candidates}, ${cellText(row.late_share, "late_share")}` }],
-    ["cause", "Cause", { text: (row) => causeWords(row.cause) }],
-    ["cause_share", "of its wait"],
-    ["saved_ns", "Its peers' pace saves", { text: (row) => (row.saved_at_least ? "at least " : "") + cellText(row.saved_ns, "saved_ns") }],
+    ["cause", "Why", { text: (row) => causeWords(row.cause === null || row.standing === "cause" ? row.cause : `${row.cause}?`) }],
+    ["cause_share", "… explains"],
+    ["saved_ns", "Fixing it saves", { text: (row) => (row.saved_at_least ? "at least " : "") + cellText(row.saved_ns, "saved_ns") }],
   ];
   return section("stragglers", "Stragglers",
     notOneClock(data, "each rank is held against those of its own component."),
-    element("p", { class: "soft" }, "Standing: its replay at its peers' pace stands out (cause) or not (suspect). Pattern: where it "
-      + "was last, as far as others waited: in half of the steps or more (recurring), now and then (rotating), within one step or a "
-      + "tenth of the window (one-off)."),
-    rows.length === 0 ? element("p", {}, waitingIsKnown(data) ? "Nobody was late." : "Not known: only one rank is here.") : dataTable(data, "stragglers", columns, { rows }));
+    element("p", { class: "soft" }, "Who makes others wait. Cause: the simulated job gets faster if this rank is as fast as its peers; suspect: it does not, or not clearly. "
+      + "A click on a row picks its rank in every section."),
+    rows.length === 0 ? element("p", {}, waitingIsKnown(data) ? "Nobody was late." : "Not known: only one rank is here.") : dataTable(data, "stragglers", columns, { rows, onPick: (row) => pickRank(row.rank), caption: "Stragglers" }),
+    openMoment(data, "straggler"));
 }

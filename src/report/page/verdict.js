@@ -1,7 +1,9 @@
 // What the job suffers from, how sure that is, and what to do next.
 import { hasComponents } from "./components.js";
+import { openMoment } from "./moments.js";
 import { element, points, section } from "./dom.js";
 import { asWritten, duration, percent, plural } from "./numbers.js";
+import { kTrust } from "./quality.js";
 import { dataTable, records } from "./table.js";
 
 function jobLine(job) {
@@ -18,14 +20,6 @@ export function heading(data) {
   return [element("h1", {}, name), element("p", { class: "soft" }, jobLine(data.job))];
 }
 
-const kTrust = { good: "✓", doubtful: "▲", bad: "✕" };
-
-function strip(quality) {
-  return element("ul", { class: "strip", "aria-label": "Data quality" }, ...quality.map((point) => element("li", {},
-    element("span", { class: "label" }, point.label),
-    element("span", { class: `trust ${point.trust}`, title: point.trust }, kTrust[point.trust] + " "), asWritten(point.value))));
-}
-
 // The first thing to read: a sentence, and what it rests on.
 export function card(severeness, says, pairs, ...more) {
   return element("section", { id: "verdict", class: `verdict ${severeness}`, "data-title": "Verdict" },
@@ -38,19 +32,23 @@ const gainWords = (loss) => kBounds[loss.bound] + percent(loss.gain_share);
 // One rank of several cannot know whether it waited.
 export const waitingIsKnown = (data) => data.job.ranks > 1;
 
+// Where the page shows more of a loss.
+const kPlaces = { straggler: "stragglers", exposed_transfer: "collectives", pipeline_bubble: "pipeline", imbalance: "efficiency" };
+const lossWords = (row) => row.kind.replaceAll("_", " ");
+
 export function gainsSection(data) {
   const losses = records(data.tables.losses);
   const table = () => dataTable(data, "losses", [
-    ["kind", "Loss", { text: (row) => row.kind.replaceAll("_", " ") }],
+    ["kind", "Loss", { text: lossWords, make: (row) => (kPlaces[row.kind] ? element("a", { href: `#${kPlaces[row.kind]}` }, lossWords(row)) : lossWords(row)) }],
     ...(hasComponents(data) ? [["component", "Component"]] : []),
     ["ranks", "Ranks", { cut: true }],
-    ["weight", "Weighs", { text: (row) => percent(row.weight) }],
-    ["gain_share", "Without it the job is shorter by", { text: gainWords, share: (row) => row.gain_share }],
-    ["gain_ns", "Time"], ["why", "What was seen"], ["next", "What to do"],
+    ["weight", "Weight", { text: (row) => percent(row.weight) }],
+    ["gain_share", "Gain", { text: gainWords, share: (row) => row.gain_share }],
+    ["gain_ns", "Gain, time"], ["why", "What was seen"], ["next", "What to do"],
   ], { rows: losses });
-  return section("gains", "What can be won",
+  return section("gains", "What is worth fixing",
     losses.length === 0 ? element("p", {}, "No loss of 2 % or more was found.")
-      : element("p", { class: "soft" }, "Losses overlap: their gains do not add up. Each weighs what it gains; where only the most is known, half of that."),
+      : element("p", { class: "soft" }, "Each row: how much shorter the job would be without this loss, by simulation. Losses overlap, so gains do not add up."),
     losses.length === 0 ? undefined : table());
 }
 
@@ -61,7 +59,8 @@ export function verdictSection(data) {
   return card(severeness, verdict, [
     ["Why", asWritten(why)],
     ["Next", asWritten(next)],
-    ["Can be won", losses.length === 0 ? "less than 2 %" : `${gainWords(losses[0])}: ${severeness}`],
-    ["Confidence", element("span", { class: `trust ${trust}` }, `${kTrust[trust]} ${confidence}`)],
-  ], strip(data.quality));
+    ["Gain", losses.length === 0 ? "less than 2 %" : `${gainWords(losses[0])}: ${severeness}`],
+    ["Confidence", element("span", {}, element("span", { class: `trust ${trust}` }, `${kTrust[trust]} ${confidence}`), " · ",
+      element("a", { href: "#quality" }, "data quality"))],
+  ], openMoment(data, "straggler"));
 }

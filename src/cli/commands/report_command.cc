@@ -1,0 +1,177 @@
+#include "report_command.h"
+
+#include <fmt/format.h>
+
+#include "jobs_found.h"
+#include "judgement.h"
+#include "kept_report.h"
+#include "report_stamp.h"
+#include "skewscope/correlate.h"
+#include "skewscope/report.h"
+#include "src/cli/process/interruption.h"
+
+namespace skewscope::cli {
+namespace {
+
+constexpr const char* kDefaultOutput = "skewscope-report";
+
+// Read before the traces: a wrong file name is reported at once.
+Result<std::vector<JobReport::BaselinePoint>> read_baselines(const std::vector<std::string>& files) {
+  std::vector<JobReport::BaselinePoint> points;
+  for (const std::string& file : files) {
+    const auto read = read_baseline(file);
+    if (!read.ok()) return read.error();
+    points.insert(points.end(), read.value().begin(), read.value().end());
+  }
+  return points;
+}
+
+// What asks for no more than the report itself: judgements and timings are of reports that are made.
+bool can_be_copied(const ReportOptions& options, const WriteOptions& write, const Exchange& exchange) {
+  return exchange.processes() == 1 && !write.directory.empty() && !options.json && options.fail_on.empty() &&
+         !options.strict && !options.common.timings && options.common.verbose == 0;
+}
+
+// The name that the user gives; where one of several jobs was chosen by it, it has it already.
+void call_it(const std::string& name, JobReport& report) {
+  if (name.empty()) return;
+  report.job.name = name;
+  if (report.jobs_found.size() == 1) report.jobs_found.front().name = name;
+}
+
+// What can be refused before the traces are read; the baselines. All processes meet the same errors.
+Result<std::vector<JobReport::BaselinePoint>> check_arguments(const ReportOptions& options, const WriteOptions& write,
+                                                              Exchange& exchange) {
+  const auto checked = agree(exchange, exchange.first() ? check_before<JobReport>(options.fail_on, write) : Done{});
+  if (!checked.ok()) return checked.error();
+  auto baseline = read_baselines(options.baselines);
+  const auto read = agree(exchange, baseline.ok() ? Result<Done>(Done{}) : baseline.error());
+  if (!read.ok()) return read.error();
+  return baseline;
+}
+
+// Lists the jobs where several are found and none is chosen.
+Result<JobReport> correlate_or_list(const std::vector<std::string>& files, const ReportOptions& options,
+                                    StageTimer& timer, Exchange& exchange) {
+  std::vector<FoundJob> several;
+  IngestOptions ingest = options.input.ingest;
+  ingest.several_jobs = [&several](const std::vector<FoundJob>& jobs) { several = jobs; };
+  auto report = correlate_files(files, {ingest, options.align, options.rank_tables}, timer, exchange);
+  const bool lists = !report.ok() && exchange.first() && !several.empty() && report.error().kind == ErrorKind::no_input;
+  if (lists && !print_jobs(several, options.json)) return no_standard_output();
+  return report;
+}
+
+// Writes, keeps, prints and judges a report.
+ExitCode hand_out(const JobReport& report, const ReportOptions& options, WriteOptions write,
+                  const std::string& command_line, const std::optional<KeptReport>& keeper, StageTimer& timer) {
+  const ReportStamp stamp = stamp_of(command_line);
+  if (!write.directory.empty()) {
+    const StageTimer::Scope scope(timer, "write");
+    if (keeper) write.before_named = [&](const std::string& whole) { keeper->keep(whole, report, stamp); };
+    if (const auto written = write_report(report, stamp, write); !written.ok()) return fail(written.error());
+  }
+  if (options.common.timings) print_timings(timer);
+  const auto printed = print_report(report, stamp, write.directory, options.json, options.common);
+  return printed.ok() ? judge(report, options.fail_on, options.strict) : fail(printed.error());
+}
+
+// The part of one process; all meet the same errors. Process 0 writes and prints.
+ExitCode own_part(const ReportOptions& options, const Invocation& invocation) {
+  Exchange& exchange = invocation.exchange;
+  WriteOptions write{options.output, options.force, options.formats};
+  if (write.directory.empty() && !options.json) write.directory = kDefaultOutput;
+  const auto baseline = check_arguments(options, write, exchange);
+  if (!baseline.ok()) return fail(baseline.error());
+  if (exchange.first() && !write.directory.empty()) remove_when_interrupted(partial_directory(write.directory));
+
+  const auto files = discover_files(options.input.paths, exchange);
+  if (!files.ok()) return fail(files.error());
+  const bool shows_progress = exchange.first() && use_progress(options.common.progress) && !options.common.quiet;
+  std::optional<KeptReport> keeper;
+  if (can_be_copied(options, write, exchange)) {
+    keeper.emplace(invocation.flags, files.value(), options.input.ingest.cache);
+    if (const auto summary =
+            keeper->give(stamp_of(invocation.command_line), write, use_color(options.common.color, STDOUT_FILENO))) {
+      if (shows_progress) fmt::print(stderr, "skewscope: nothing has changed since this report was made: copied\n");
+      return options.common.quiet || print(*summary) ? kDone : fail(no_standard_output());
+    }
+  }
+
+  if (shows_progress) fmt::print(stderr, "skewscope: reading and correlating the traces\n");
+  StageTimer timer;
+  auto report = correlate_or_list(files.value(), options, timer, exchange);
+  if (!report.ok()) return fail(report.error());
+  if (!exchange.first()) return kDone;
+  call_it(options.input.ingest.job, report.value());
+  name_links(report.value(), options.network_gb_per_s);
+  report.value().baseline = baseline.value();
+  return hand_out(report.value(), options, write, invocation.command_line, keeper, timer);
+}
+
+}  // namespace
+
+void add_report_options(CLI::App& command, ReportOptions& options) {
+  add_input_options(command, options.input);
+  add_cache_options(command, options.input.ingest.cache);
+  command
+      .add_option("-o,--output", options.output,
+                  fmt::format("Report directory; default: {}, none with --json", kDefaultOutput))
+      ->type_name("DIR");
+  command
+      .add_option("--world-size", options.input.ingest.world_size,
+                  "Ranks that the job has at least; where the traces say more, they count")
+      ->check(CLI::Range(1, kLargestWorldSize).description(""))
+      ->type_name("N");
+  add_job_option(command, options.input.ingest,
+                 "Of several jobs found, the one to report on; of one, its name, by default as the traces say, else "
+                 "their folder's");
+  command
+      .add_option("-f,--format", options.formats,
+                  "These of json,csv,sqlite,html,xlsx,prometheus; default: the first four")
+      ->delimiter(',')
+      ->type_name("LIST");
+  add_align_option(command, options.align);
+  command.add_option("--fail-on", options.fail_on, "Exit 1 when this holds, such as 'wait_share>20%'; repeatable")
+      ->type_name("EXPR");
+  command.add_flag("--strict", options.strict, "Exit 4 when input was missing, damaged or left out");
+  add_rank_tables_option(command, options.rank_tables);
+  command
+      .add_option("--network-peak", options.network_gb_per_s,
+                  "Network of one GPU, one direction, in GB/s: a line beside the bandwidths between nodes")
+      ->check(CLI::PositiveNumber)
+      ->type_name("GB/S");
+  command.add_option("--baseline", options.baselines, "Output of nccl-tests: a line beside the bandwidths; repeatable")
+      ->type_name("FILE");
+  command.add_flag("--force", options.force, "Replace an existing report");
+  command.add_flag("--json", options.json, "report.json on standard output in place of the summary");
+  add_common_options(command, options.common);
+  for (const char* once : {"--fail-on", "--format", "--baseline"}) {
+    command.get_option(once)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+  command.footer(
+      "Examples:\n"
+      "  skewscope report traces/\n"
+      "  skewscope report traces/ -o run1 --steps 10:20 --fail-on 'exposed_wait_share>10%'\n"
+      "  skewscope report 'traces/rank*.json.gz' --json | jq .stragglers\n"
+      "  skewscope report traces/ --network-peak 50 --baseline all_reduce_perf.txt\n"
+      "--fail-on also takes the path of any number of report.json, and holds where any number of the path does:\n"
+      "  efficiency.transfer<80%   ranks[rank=3].idle_ns>1e6   collectives[op=all_reduce,dtype=float].wait_ns.p99>5e5\n"
+      "  [*]: every row, [0]: the first, [KEY=VALUE,...]: rows that are so. A figure that is not determined fulfils no "
+      "--fail-on.\n"
+      "Where several jobs lie in PATH, they are listed and none is reported (exit 3): --job NAME chooses one.\n"
+      "--config FILE: TOML whose keys are these flags.\n"
+      "Exit codes: 0 done, 1 --fail-on holds, 2 usage, 3 no usable input, 4 --strict, 5 output, 6 memory, 70 "
+      "internal.");
+}
+
+ExitCode run_report(const ReportOptions& options, const Invocation& invocation) {
+  const ExitCode code = own_part(options, invocation);
+  // All end as process 0 does, and not before it.
+  ByteWriter writer;
+  writer.put(code);
+  const Bytes code_of_first = broadcast(invocation.exchange, writer.take());
+  return ByteReader(code_of_first).get<ExitCode>();
+}
+
+}  // namespace skewscope::cli

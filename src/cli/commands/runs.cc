@@ -1,0 +1,90 @@
+#include "runs.h"
+
+#include <filesystem>
+#include <set>
+
+#include "skewscope/correlate.h"
+#include "src/cli/options/choice.h"
+
+namespace skewscope::cli {
+namespace {
+
+// Its last `count` parts, fewer where it has no more.
+std::string last_parts(const std::string& path, size_t count) {
+  std::error_code failed;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, failed);
+  std::filesystem::path rest = (failed ? std::filesystem::path(path) : absolute).lexically_normal();
+  if (!rest.has_filename()) rest = rest.parent_path();
+  std::filesystem::path parts;
+  for (; count > 0 && rest.has_filename(); --count) {
+    parts = parts.empty() ? rest.filename() : rest.filename() / parts;
+    rest = rest.parent_path();
+  }
+  return parts.string();
+}
+
+// Calls are not compared, and there may be millions.
+void drop_calls(JobReport& report) {
+  report.calls = {};
+  report.unmatched = {};
+  report.kernel_names = {};
+}
+
+}  // namespace
+
+void add_runs_options(CLI::App& command, RunsOptions& options) {
+  command.add_option("-o,--output", options.write.directory, "Write a report directory")->type_name("DIR");
+  command
+      .add_option("-f,--format", options.write.formats, "These of json,csv,sqlite,html,xlsx; default: the first four")
+      ->check(CLI::IsMember({"json", "csv", "sqlite", "html", "xlsx"}))
+      ->delimiter(',')
+      ->type_name("LIST");
+  command.add_flag("--force", options.write.force, "Replace an existing report");
+  add_input_filters(command, options.ingest);
+  add_job_option(command, options.ingest, "Of several jobs found in a run's folder, the one that is meant");
+  add_cache_options(command, options.ingest.cache);
+  add_align_option(command, options.align);
+  add_rank_tables_option(command, options.rank_tables);
+  command.add_option("--fail-on", options.fail_on, "Exit 1 when this holds; repeatable")->type_name("EXPR");
+  command.add_flag("--strict", options.strict, "Exit 4 when input of a run was missing, damaged or left out");
+  command.add_flag("--json", options.json, "The document on standard output in place of the summary");
+  add_common_options(command, options.common);
+  for (const char* once : {"--fail-on", "--format"}) {
+    command.get_option(once)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+}
+
+std::vector<std::string> names_of_runs(const std::vector<std::string>& paths) {
+  constexpr size_t kMostParts = 32;
+  std::vector<std::string> names;
+  for (size_t parts = 1; parts <= kMostParts; ++parts) {
+    names.clear();
+    for (const std::string& path : paths) names.push_back(last_parts(path, parts));
+    if (std::set<std::string>(names.begin(), names.end()).size() == names.size()) return names;
+  }
+  for (std::string& name : names) name = name.substr(name.rfind('/') + 1);  // one path given twice
+  return names;
+}
+
+Result<std::vector<NamedReport>> read_runs(const std::vector<std::string>& paths, const RunsOptions& options,
+                                           StageTimer& timer) {
+  std::vector<NamedReport> runs;
+  const std::vector<std::string> names = names_of_runs(paths);
+  for (const std::string& path : paths) {
+    if (use_progress(options.common.progress) && !options.common.quiet) {
+      fmt::print(stderr, "skewscope: reading {}\n", path);
+    }
+    Result<JobReport> report = is_report_directory(path)
+                                   ? load_report(path)
+                                   : correlate({path}, {options.ingest, options.align, options.rank_tables}, timer);
+    if (!report.ok() && paths.size() > 1 && report.error().kind == ErrorKind::no_input) {
+      return Error{ErrorKind::no_input, path + ": " + report.error().message};
+    }
+    if (!report.ok()) return report.error();
+    runs.push_back({names[runs.size()], std::move(report).value()});
+    drop_calls(runs.back().report);
+  }
+  return runs;
+}
+
+}  // namespace skewscope::cli

@@ -1,0 +1,82 @@
+#include "spool_paths.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+
+#include "skewscope/protocol/names.h"
+
+namespace skewscope::gather {
+namespace {
+
+// `letter` and then a number, at least `digits` long, as it is printed.
+std::optional<int> numbered(std::string_view name, char letter, int digits, int most) {
+  if (name.empty() || name.front() != letter) return std::nullopt;
+  int number = 0;
+  const char* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data() + 1, end, number);
+  const bool read = error == std::errc() && stop == end && number >= 0 && number <= most;
+  return read && name == fmt::format("{}{:0{}}", letter, number, digits) ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+std::string part_path(const std::string& id) { return "in/" + id + ".part"; }
+std::string job_folder(const std::string& job) { return "jobs/" + job; }
+std::string ranks_folder(const std::string& job) { return job_folder(job) + "/ranks"; }
+std::string capture_folder(const std::string& job, int capture) {
+  return fmt::format("{}/c{:04}", ranks_folder(job), capture);
+}
+std::string rank_path(const std::string& job, int capture, int rank, const std::string& suffix) {
+  return fmt::format("{}/r{:05}{}", capture_folder(job, capture), rank, suffix);
+}
+std::string quarantine_folder(const std::string& job) { return "quarantine/" + job; }
+std::string reports_folder(const std::string& job) { return job_folder(job) + "/report"; }
+std::string report_name(int generation) { return fmt::format("g{:04}", generation); }
+std::string report_folder(const std::string& job, int generation) {
+  return reports_folder(job) + "/" + report_name(generation);
+}
+
+FlushRank flush_rank(std::string_view path) {
+  const std::string_view top = path.substr(0, path.find('/'));
+  const auto folder =
+      std::find_if(std::begin(kFolders), std::end(kFolders), [&](const SpoolFolder& each) { return each.name == top; });
+  assert(folder != std::end(kFolders));
+  return folder->rank;
+}
+
+bool FlushOrder::operator()(const std::string& a, const std::string& b) const {
+  const FlushRank of_a = flush_rank(a), of_b = flush_rank(b);
+  return of_a != of_b ? of_a < of_b : a > b;
+}
+
+std::string trash_path(const std::string& job, const std::string& id) { return "trash/job." + job + "." + id; }
+
+std::string job_in_trash(std::string_view name) {
+  constexpr std::string_view kPrefix = "job.";
+  const size_t end = name.rfind('.');
+  if (!name.starts_with(kPrefix) || end == std::string_view::npos || end < kPrefix.size()) return "";
+  return std::string(name.substr(kPrefix.size(), end - kPrefix.size()));
+}
+
+std::optional<std::string> id_of_part(std::string_view name) {
+  if (!name.ends_with(".part")) return std::nullopt;
+  name.remove_suffix(5);
+  return is_upload_id(name) ? std::optional(std::string(name)) : std::nullopt;
+}
+
+std::optional<int> capture_of(std::string_view name) { return numbered(name, 'c', 4, kMostCaptures); }
+
+std::optional<RankName> rank_of(std::string_view name) {
+  const size_t dot = std::min(name.find('.'), name.size());
+  const std::string_view suffix = name.substr(dot);
+  const std::optional<int> rank = numbered(name.substr(0, dot), 'r', 5, kMostRanks - 1);
+  const bool known = std::find(std::begin(kSuffixes), std::end(kSuffixes), suffix) != std::end(kSuffixes);
+  return rank && known ? std::optional(RankName{*rank, std::string(suffix)}) : std::nullopt;
+}
+
+std::optional<int> generation_of(std::string_view name) { return numbered(name, 'g', 4, 1 << 30); }
+
+}  // namespace skewscope::gather

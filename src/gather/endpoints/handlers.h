@@ -1,0 +1,54 @@
+// The endpoints, one function each, for callers that were let in: quota and slots, then what comes next.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "src/gather/http/service.h"
+
+namespace skewscope::gather {
+
+using CallPointer = std::shared_ptr<const Call>;
+using Continue = std::function<void(Next)>;
+
+struct Context {
+  Store& store;
+  Lobby& lobby;
+  std::chrono::seconds retention;  // of jobs that say nothing else
+};
+
+Response refused(Refusal refusal);
+
+// upload_handlers.cc
+Response upload_options(const GatherLimits& limits);
+void create_upload(const Context& context, const CallPointer& call, const Continue& next);
+void head_upload(const Context& context, const CallPointer& call, const Continue& next);
+void patch_upload(const Context& context, const CallPointer& call, const Continue& next);
+void delete_upload(const Context& context, const CallPointer& call, const Continue& next);
+void put_rank(const Context& context, const CallPointer& call, const Continue& next);
+
+// job_handlers.cc
+void put_job(const Context& context, const CallPointer& call, const Continue& next);
+Response list_jobs(const Store& store, const Call& call);  // those that the caller may read
+Response get_job(const Store& store, const Call& call);
+void end_job(const Context& context, const CallPointer& call, const Continue& next);
+void report_again(const Context& context, const CallPointer& call, const Continue& next);
+void revoke_tokens(const Context& context, const CallPointer& call, const Continue& next);
+void delete_job(const Context& context, const CallPointer& call, const Continue& next);
+// By name, at most `limit`; of this state alone, or "": of any.
+std::vector<JobState> visible_jobs(const Store& store, const Call& call, const std::string& after, size_t limit,
+                                   const std::string& state);
+// What decides who may do what with a job; nullopt: there never was one of this name.
+std::optional<JobFacts> facts_of(const Store& store, const std::string& job);
+JobFacts facts_of(const JobState& job);
+uint32_t uid_of(const Caller& caller);
+// Whose share of the places for bodies and downloads it takes: the owner's, whose jobs may be many; where the token
+// names none, the job's.
+std::string sharer_of(const Call& call, const std::string& job);
+
+// file_handlers.cc
+Response get_rank(const Store& store, const Call& call);
+Response get_report(const Store& store, const Call& call);
+std::string last_lines_of_log(const Store& store, const std::string& job);  // of the newest report's; "": none
+
+}  // namespace skewscope::gather

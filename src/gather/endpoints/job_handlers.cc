@@ -1,0 +1,166 @@
+#include <algorithm>
+
+#include "handlers.h"
+#include "job_text.h"
+#include "src/gather/process/log.h"
+
+namespace skewscope::gather {
+namespace {
+
+constexpr size_t kUsualList = 100, kAtATime = 256;
+
+// Than the daemon would, or than the job has been promised.
+bool deletes_sooner(const JobSettings& asked, const std::optional<JobState>& known, std::chrono::seconds usual) {
+  if (!asked.retention) return false;
+  return *asked.retention < (known && known->settings.retention ? *known->settings.retention : usual);
+}
+
+// The job's new state, or why there is none.
+Reply<JobState> state_as(int status, const Continue& next) {
+  return [status, next](const Outcome<JobState>& outcome) {
+    next(outcome.refusal == Refusal::none ? document(status, "application/json", job_json(outcome.value))
+                                          : refused(outcome.refusal));
+  };
+}
+
+// Whose token or cookie is of one job sees no other: the rest is not looked at. "": all of them.
+std::string only_job_of(const Call& call) {
+  const Caller& caller = call.caller;
+  if (caller.insecure_local) return "";
+  const auto& shown = caller.token ? caller.token : caller.cookie;
+  return shown && shown->job != "*" ? shown->job : "";
+}
+
+}  // namespace
+
+JobFacts facts_of(const JobState& job) {
+  return {job.epoch, true, job.settings.owner_uid, job.settings.nodes, job.ended};
+}
+
+std::optional<JobFacts> facts_of(const Store& store, const std::string& job) {
+  if (const auto known = store.job_in_brief(job)) return facts_of(*known);
+  const uint32_t epoch = store.epoch_of(job);
+  return epoch == 0 ? std::nullopt : std::optional(JobFacts{epoch, false, {}, {}, false});
+}
+
+uint32_t uid_of(const Caller& caller) { return caller.token ? caller.token->uid : 0; }
+
+std::string sharer_of(const Call& call, const std::string& job) { return owner_of(job, uid_of(call.caller)); }
+
+Response refused(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::unknown:
+      return problem(404, "no such job, upload or file");
+    case Refusal::expired:
+      return problem(410, "the upload has expired");
+    case Refusal::wrong_offset:
+      return problem(409, "the upload is at another offset");
+    case Refusal::wrong_digest:
+      return problem(460, "the bytes do not have the promised digest");
+    case Refusal::other_content:
+      return problem(409, "the rank has a file of other content");
+    case Refusal::too_large:
+      return problem(413, "larger than a file may be");
+    case Refusal::no_space:
+      return problem(507, "no space left on the disk");
+    case Refusal::quota:
+      return problem(507, "the job or its owner has used up what it may store");
+    case Refusal::too_many:
+      return problem(429, "too many open uploads");
+    case Refusal::unavailable:
+      return problem(503, "the store takes nothing at present");
+    case Refusal::none:
+      break;
+  }
+  return problem(500, "no reason");
+}
+
+void put_job(const Context& context, const CallPointer& call, const Continue& next) {
+  next(TakeDocument{
+      [&store = context.store, usual = context.retention, call](const std::string& body, const Respond& respond) {
+        ParsedSettings parsed = parse_job_settings(body, call->registry);
+        parsed.settings.sender_uid = uid_of(call->caller);
+        if (parsed.problem != nullptr) return respond(problem(400, parsed.problem));
+        const auto known = store.job_in_brief(call->request.job);
+        if (deletes_sooner(parsed.settings, known, usual)) {
+          const auto facts = facts_of(store, call->request.job);
+          if (!may_delete(call->request.job, facts ? &*facts : nullptr, call->caller)) {
+            return respond(problem(403, "a shorter retention deletes: it wants the scope admin"));
+          }
+          log_info("retention_shortened", {{"job", call->request.job},
+                                           {"retention_s", parsed.settings.retention->count()},
+                                           {"token", token_trace(call->request.bearer)},
+                                           {"peer", call->peer}});
+        }
+        store.put_job(call->request.job, parsed.settings, state_as(known ? 200 : 201, [respond](Next state) {
+                        respond(std::get<Response>(std::move(state)));
+                      }));
+      }});
+}
+
+void report_again(const Context& context, const CallPointer& call, const Continue& next) {
+  context.store.report_again(call->request.job, state_as(202, next));
+}
+
+std::vector<JobState> visible_jobs(const Store& store, const Call& call, const std::string& after, size_t limit,
+                                   const std::string& state) {
+  std::vector<JobState> visible;
+  const std::string only = only_job_of(call);
+  if (!only.empty()) {
+    const auto job = only > after ? store.job(only) : std::nullopt;
+    const bool shown = job && may_read(only, facts_of(*job), call.caller, call.request.endpoint) &&
+                       (state.empty() || state == state_of(*job));
+    return shown ? std::vector<JobState>{*job} : visible;
+  }
+  std::string last = after;
+  for (size_t looked_at = kAtATime; looked_at == kAtATime && visible.size() < limit;) {
+    std::vector<JobState> jobs = store.jobs(last, kAtATime);
+    looked_at = jobs.size();
+    if (!jobs.empty()) last = jobs.back().name;
+    for (const JobState& job : jobs) {
+      const bool may = may_read(job.name, facts_of(job), call.caller, call.request.endpoint);
+      const bool wanted = state.empty() || state == state_of(job);
+      if (!may || !wanted || visible.size() == limit) continue;
+      if (auto whole = store.job(job.name)) visible.push_back(std::move(*whole));
+    }
+  }
+  return visible;
+}
+
+Response list_jobs(const Store& store, const Call& call) {
+  std::string after, state;
+  size_t limit = kUsualList;
+  for (const auto& [key, value] : call.request.query) {
+    if (key == "after") after = value;
+    if (key == "state") state = value;
+    if (key == "limit") limit = std::stoul(value);
+  }
+  const std::vector<JobState> page = visible_jobs(store, call, after, limit, state);
+  const std::string next = page.size() == limit ? page.back().name : "";
+  return document(200, "application/json", job_list_json(page, next));
+}
+
+Response get_job(const Store& store, const Call& call) {
+  const auto job = store.job(call.request.job);
+  return job ? document(200, "application/json", job_json(*job)) : problem(404, "no such job");
+}
+
+void end_job(const Context& context, const CallPointer& call, const Continue& next) {
+  context.store.end_job(call->request.job, state_as(200, next));
+}
+
+// Who asks learns the epoch that tokens must have from now on.
+void revoke_tokens(const Context& context, const CallPointer& call, const Continue& next) {
+  context.store.raise_epoch(call->request.job, state_as(200, next));
+}
+
+void delete_job(const Context& context, const CallPointer& call, const Continue& next) {
+  context.store.delete_job(call->request.job, call->peer, [next](const Outcome<Done>& outcome) {
+    if (outcome.refusal != Refusal::none) return next(refused(outcome.refusal));
+    Response response;
+    response.status = 204;
+    next(std::move(response));
+  });
+}
+
+}  // namespace skewscope::gather

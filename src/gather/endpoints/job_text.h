@@ -1,0 +1,32 @@
+// A job's state in words and as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/gather/kept/store.h"
+
+namespace skewscope::gather {
+
+const char* name_of(ReportState state);
+// receiving; complete: every rank of every capture is there; ended: no more come, and some are missing.
+const char* state_of(const JobState& job);
+
+// job, state, arrived, expected, missing_ranks, missing ([{capture, ranks}, ...]), captures, bytes, open_uploads,
+// ended, conflict, report_state, generation (of the newest report that can be read; 0: none), report_exit_code, epoch.
+// What there is to say of a job's report besides its state, a sentence each.
+std::vector<std::string> report_notes(const JobState& job);
+
+std::string job_json(const JobState& job);
+// {"jobs": [...], "next": name to go on after, absent at the end}
+std::string job_list_json(const std::vector<JobState>& jobs, const std::string& next);
+
+// What PUT of a job may say: world_size, captures, deadline_s, retention_s; null is as good as nothing. The registry's
+// socket takes owner_uid and nodes, too.
+struct ParsedSettings {
+  JobSettings settings;
+  const char* problem = nullptr;
+};
+ParsedSettings parse_job_settings(const std::string& json, bool registry);
+
+}  // namespace skewscope::gather

@@ -1,0 +1,185 @@
+#include "pages.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "job_text.h"
+#include "skewscope/protocol/sha256.h"
+#include "src/gather/http/page_policy.h"
+
+namespace skewscope::gather {
+namespace {
+
+constexpr size_t kMostShown = 200;  // missing ranks on a page
+
+constexpr const char* kStyle =
+    ":root{color-scheme:light dark}"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem}"
+    ".wide{overflow-x:auto}table{border-collapse:collapse;width:100%}"
+    "th,td{text-align:left;padding:.35rem .75rem .35rem 0;border-bottom:1px solid #8884;white-space:nowrap}"
+    "td.name{white-space:normal;overflow-wrap:anywhere;min-width:9rem}td.n,th.n{text-align:right}"
+    "progress{width:8rem;max-width:20vw}dt{font-weight:600}dd{margin:0 0 .6rem}h1,dd,code{overflow-wrap:anywhere}"
+    "pre{margin:0;white-space:pre-wrap}input{font:inherit;width:100%;max-width:40rem;box-sizing:border-box}";
+
+// No `sandbox`: there is no script to shut in, and a link out of a sandboxed page would go without the cookie.
+std::string policy(const char* form_action) {
+  static const Digest style = sha256(kStyle);
+  return fmt::format(
+      "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action {}; frame-ancestors 'none'",
+      base64({reinterpret_cast<const char*>(style.data()), style.size()}), form_action);
+}
+
+std::string html_of(const std::string& title, const std::string& body, bool refresh) {
+  return fmt::format(
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">{}"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>{}</title>"
+      "<style>{}</style></head>\n<body>{}</body></html>\n",
+      refresh ? "<meta http-equiv=\"refresh\" content=\"10\">" : "", escaped(title), kStyle, body);
+}
+
+std::string bytes_text(uint64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double size = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; size >= 1024 && unit + 1 < std::size(kUnits); ++unit) size /= 1024;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", size, kUnits[unit]);
+}
+
+std::string time_text(Time time) {
+  if (time == Time{}) return "–";
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
+}
+
+std::string progress(const JobState& job) {
+  const int64_t expected = files_expected(job);
+  if (expected == 0) return fmt::format("{} arrived", job.arrived);
+  return fmt::format("<progress max=\"{1}\" value=\"{0}\"></progress> {0} of {1}", job.arrived, expected);
+}
+
+// What a report's state links is the report of that state.
+std::string report_link(const JobState& job) {
+  std::string state = name_of(job.report);
+  if (job.report_generation == 0) return state;
+  const bool is_its_own = job.report == ReportState::complete || job.report == ReportState::partial;
+  const std::string link = fmt::format("<a href=\"/v1/jobs/{}/report.html\">{}</a>", escaped(job.name),
+                                       is_its_own ? state : "the one before");
+  return is_its_own ? link : fmt::format("{} ({})", state, link);
+}
+
+std::string why_failed(int exit_code) {
+  if (exit_code == kReportTooLarge) return "It was larger than it may be.";
+  if (exit_code < 0) return "There was no process for it.";
+  return fmt::format("skewscope report ended with code {}", exit_code);
+}
+
+// "0-3, 7"
+std::string ranges(const std::vector<int>& ranks) {
+  std::string text;
+  size_t shown = 0;
+  for (size_t i = 0; i < ranks.size() && shown < kMostShown; ++shown) {
+    size_t end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    if (!text.empty()) text += ", ";
+    text += end - i > 1 ? fmt::format("{}-{}", ranks[i], ranks[end - 1]) : std::to_string(ranks[i]);
+    i = end;
+  }
+  return shown == kMostShown ? text + ", …" : text;
+}
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+Response jobs_page(const std::vector<JobState>& jobs, bool more, bool signed_in) {
+  std::string body = "<h1>Jobs</h1>\n";
+  if (signed_in) body += "<form method=\"post\" action=\"/logout\"><button>Sign out</button></form>\n";
+  if (jobs.empty()) body += "<p>No job has sent anything yet.</p>";
+  if (!jobs.empty()) {
+    body +=
+        "<div class=\"wide\"><table><thead><tr><th>Job</th><th>State</th><th>Ranks</th><th class=\"n\">Size</th>"
+        "<th>Last byte</th><th>Report</th></tr></thead><tbody>\n";
+    for (const JobState& job : jobs) {
+      body += fmt::format(
+          "<tr><td class=\"name\"><a href=\"/jobs/{0}\">{0}</a></td><td>{1}</td><td>{2}</td>"
+          "<td class=\"n\">{3}</td><td>{4}</td><td>{5}</td></tr>\n",
+          escaped(job.name), state_of(job), progress(job), bytes_text(job.bytes), time_text(job.last_byte),
+          report_link(job));
+    }
+    body += "</tbody></table></div>";
+  }
+  if (more) body += "<p>There are more jobs than these; <code>GET /v1/jobs</code> lists all.</p>";
+  const std::string title = "skewscope: jobs";
+  if (signed_in) return page(200, html_of(title, body, true), policy("'self'"), "same-origin");
+  return page(200, html_of(title, body, true), policy("'none'"));
+}
+
+Response job_page(const JobState& job, const std::string& report_log) {
+  std::string body = fmt::format("<p><a href=\"/\">All jobs</a></p><h1>{}</h1>\n<dl>", escaped(job.name));
+  const auto row = [&](const char* term, const std::string& markup) {
+    body += fmt::format("<dt>{}</dt><dd>{}</dd>\n", term, markup);
+  };
+  row("State", state_of(job));
+  row("Ranks", progress(job));
+  if (job.expected == 0)
+    row("Missing ranks", "Nobody has told how many ranks there are; a report is partial until then.");
+  if (job.conflict) row("Doubt", "The senders disagree about the number of ranks; the largest one counts.");
+  for (const MissingRanks& missing : job.missing) {
+    const std::string where = job.captures > 1 ? fmt::format("Missing ranks of capture {}", missing.capture) : "";
+    row(where.empty() ? "Missing ranks" : where.c_str(), ranges(missing.ranks));
+  }
+  row("Received", bytes_text(job.bytes));
+  row("Open uploads", std::to_string(job.open_uploads));
+  row("Last byte", time_text(job.last_byte));
+  row("Report", report_link(job));
+  for (const std::string& note : report_notes(job)) row("Note", escaped(note));
+  if (job.report == ReportState::failed) {
+    row("Why it failed", why_failed(job.report_exit_code));
+  }
+  if (!report_log.empty()) {
+    row("What it said last", fmt::format("<pre>{}</pre><a href=\"/v1/jobs/{}/report.log\">All of it</a>",
+                                         escaped(report_log), escaped(job.name)));
+  }
+  body += "</dl>";
+  return page(200, html_of("skewscope: " + job.name, body, true), policy("'none'"));
+}
+
+Response login_page(bool refused) {
+  std::string body = "<h1>Sign in</h1>\n";
+  if (refused) body += "<p>This token is not valid here.</p>\n";
+  body +=
+      "<form method=\"post\" action=\"/login\"><p><label>Token with the scope <code>read</code><br>"
+      "<input type=\"password\" name=\"token\" autocomplete=\"off\" required></label></p>"
+      "<p><button>Sign in</button></p></form>";
+  return page(refused ? 401 : 200, html_of("skewscope: sign in", body, false), policy("'self'"), "same-origin");
+}
+
+Response page_not_found() {
+  return page(404, html_of("skewscope: no such job", "<p><a href=\"/\">All jobs</a></p><h1>No such job</h1>", false),
+              policy("'none'"));
+}
+
+}  // namespace skewscope::gather

@@ -1,0 +1,49 @@
+// Job tokens: ss1.<base64url(payload)>.<base64url(HMAC-SHA-256)>. Stateless; they survive a restart, end by their
+// expiry, and by raising the epoch of their job. Two keys live at once so that a key can be replaced without refusing
+// anybody.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "skewscope/base/result.h"
+
+namespace skewscope::gather {
+
+enum Scope : unsigned { kUpload = 1, kRead = 2, kAdmin = 4 };
+
+struct TokenPayload {
+  std::string job;      // is_name(), or "*": every job; with kAdmin, or with kRead alone
+  unsigned scopes = 0;  // of Scope
+  uint32_t uid = 0;
+  std::chrono::sys_seconds expires{};
+  uint32_t epoch = 0;
+};
+
+class TokenKeys {
+ public:
+  // `file`: regular, readable by its owner alone (this user or root), a key of 64 hexadecimal digits a line, at most
+  // two; the first signs, both are believed.
+  static Result<TokenKeys> read(const std::string& file);
+  static TokenKeys from(std::vector<std::string> keys);  // each 32 bytes
+
+  // Payloads must be sound: at least one scope, a job's name or "*" as above.
+  std::string mint(const TokenPayload& payload) const;
+  // nullopt for whatever is not a token signed with one of the keys and unexpired at `now`. How long the comparison
+  // takes tells neither how much of a forged token is right nor which key signed it. Epochs are compared by
+  // authorize().
+  std::optional<TokenPayload> verify(std::string_view token, std::chrono::sys_seconds now) const;
+
+ private:
+  std::vector<std::string> keys_;
+};
+
+bool others_may_use(const std::string& file);  // besides its owner, and who an access control list gives it to
+// What is logged in place of a token: 8 hexadecimal digits of its SHA-256.
+std::string token_trace(std::string_view token);
+
+}  // namespace skewscope::gather

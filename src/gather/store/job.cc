@@ -1,0 +1,167 @@
+#include "job.h"
+
+#include <algorithm>
+#include <set>
+
+namespace skewscope::gather {
+namespace {
+
+constexpr size_t kMostMissingRanks = 1000, kMostMissingCaptures = 32;
+
+const std::map<int, FileRow>& files_of(const Job& job, int capture) {
+  static const std::map<int, FileRow> none;
+  const auto found = job.files.find(capture);
+  return found == job.files.end() ? none : found->second;
+}
+
+// The first ranks that are missing. No rank of `files` is as large as `expected`.
+std::vector<int> missing_of(const std::map<int, FileRow>& files, int expected) {
+  std::vector<int> out;
+  if (files.size() >= static_cast<size_t>(expected)) return out;
+  auto file = files.begin();
+  for (int rank = 0; rank < expected && out.size() < kMostMissingRanks; ++rank) {
+    const bool there = file != files.end() && file->first == rank;
+    there ? static_cast<void>(++file) : out.push_back(rank);
+  }
+  return out;
+}
+
+void fill_in_missing(const Job& job, JobState& state) {
+  std::set<int> captures, ranks;
+  for (const auto& [capture, files] : job.files) captures.insert(capture);
+  for (const auto& [capture, uploads] : job.open_of_capture) captures.insert(capture);
+  if (captures.empty()) captures.insert(0);
+  size_t room = kMostMissingRanks;
+  for (const int capture : captures) {
+    MissingRanks missing{capture, missing_of(files_of(job, capture), state.expected)};
+    if (missing.ranks.empty()) continue;
+    ranks.insert(missing.ranks.begin(), missing.ranks.end());
+    missing.ranks.resize(std::min(missing.ranks.size(), room));
+    room -= missing.ranks.size();
+    state.missing.push_back(std::move(missing));
+    if (state.missing.size() == kMostMissingCaptures) break;
+  }
+  for (const int rank : ranks) {
+    if (state.missing_ranks.size() < kMostMissingRanks) state.missing_ranks.push_back(rank);
+  }
+}
+
+// With a file or an open upload.
+size_t captures_begun(const Job& job) {
+  const auto has_no_file = [&](const auto& open) { return job.files.count(open.first) == 0; };
+  return job.files.size() +
+         static_cast<size_t>(std::count_if(job.open_of_capture.begin(), job.open_of_capture.end(), has_no_file));
+}
+
+void fill_in_reports(const Job& job, bool again, JobState& state) {
+  if (job.row.arrivals > 0) state.report = ReportState::waiting;
+  const uint64_t newest = job.reports.empty() ? 0 : job.reports.rbegin()->second.arrivals;
+  for (const auto& [generation, report] : job.reports) {
+    const bool counts = !again || report.state != ReportState::failed || report.arrivals != newest;
+    state.report = counts ? report.state : ReportState::waiting;
+    if (counts) state.reported_arrivals = std::max(state.reported_arrivals, report.arrivals);
+    if (report.state != ReportState::running) state.report_exit_code = report.exit_code;
+    if (is_readable(report.state)) state.report_generation = generation;
+  }
+  for (const auto& [generation, report] : job.reports) {
+    if (report.state == ReportState::running) continue;
+    state.reported_at = report.ended;
+    state.report_took = std::max(report.ended - report.started, std::chrono::seconds(0));
+  }
+  if (again) state.failed_at = job.reports.rbegin()->second.ended;
+}
+
+// A capture of which some files took the place of others, and some have not.
+bool is_mixed(const Job& job) {
+  return std::any_of(job.generations.begin(), job.generations.end(),
+                     [](const auto& capture) { return capture.second.size() > 1; });
+}
+
+// How often a report is made that failed by this code; what crashed or is wrong in itself, once.
+int most_tries(int exit_code) {
+  switch (exit_code) {
+    case kCannotFork:
+    case kReportCannotWrite:
+      return 10;
+    case kReportOutOfMemory:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace
+
+int expected_of(const Job& job, const JobRow& row) {
+  const int said = std::max(row.settings.world_size.value_or(0), row.most_world_size);
+  return said == 0 ? 0 : std::max(said, job.highest_rank + 1);
+}
+
+int captures_of(const Job& job, const JobRow& row) {
+  return std::max({1, row.settings.captures.value_or(1), static_cast<int>(captures_begun(job))});
+}
+
+bool expects_other_files(const Job& job, const JobRow& row) {
+  const auto whole = [&](const JobRow& by) { return int64_t{expected_of(job, by)} * captures_of(job, by); };
+  return job.row.arrivals > 0 && whole(row) != whole(job.row);
+}
+
+int64_t files_arrived(const Job& job) {
+  int64_t files = 0;
+  for (const auto& [capture, of_capture] : job.files) files += static_cast<int64_t>(of_capture.size());
+  return files;
+}
+
+JobState state_of(const Job& job, Time now) {
+  JobState out = brief_state_of(job, now);
+  fill_in_missing(job, out);
+  return out;
+}
+
+JobState brief_state_of(const Job& job, Time now) {
+  JobState out;
+  out.name = job.row.name;
+  out.owner_uid = job.row.owner_uid;
+  out.epoch = job.row.epoch;
+  out.expected = expected_of(job, job.row);
+  const int asked = job.row.settings.world_size.value_or(job.row.most_world_size);
+  out.conflict = out.expected > 0 &&
+                 (asked != out.expected || (job.row.least_world_size > 0 && job.row.least_world_size != asked));
+  out.arrived = files_arrived(job);
+  out.captures = captures_of(job, job.row);
+  out.ended = job.row.ended;
+  out.bytes = job.bytes;
+  out.open_uploads = job.open_uploads;
+  out.report_bytes = job.report_bytes;
+  out.mixed = is_mixed(job);
+  out.report_waits_for_disk = job.waits_for_disk;
+  fill_in_reports(job, is_to_be_tried_again(job), out);
+  if (out.report == ReportState::complete && (!is_whole(out) || out.mixed)) out.report = ReportState::partial;
+  out.created = job.row.created;
+  out.last_byte = job.bodies > 0 ? std::max(job.row.last_byte, now) : job.row.last_byte;
+  out.ended_at = job.row.ended_at;
+  out.last_arrival = job.row.last_arrival;
+  out.arrivals = job.row.arrivals;
+  out.settings = job.row.settings;
+  return out;
+}
+
+bool is_readable(ReportState state) { return state == ReportState::complete || state == ReportState::partial; }
+
+bool is_to_be_tried_again(const Job& job) {
+  if (job.reports.empty() || job.reports.rbegin()->second.state != ReportState::failed) return false;
+  return job.failed_tries < most_tries(job.reports.rbegin()->second.exit_code);
+}
+
+void count_tries(Job& job) {
+  if (job.reports.empty()) return;
+  const ReportRow& newest = job.reports.rbegin()->second;
+  const auto ended_forker = [&](const auto& report) {
+    return report.second.exit_code == kForkerGone && report.second.arrivals == newest.arrivals;
+  };
+  const auto ends = std::count_if(job.reports.begin(), job.reports.end(), ended_forker);
+  const bool once_more = newest.exit_code == kForkerGone && ends < 2;
+  job.failed_tries = once_more ? 0 : std::max(1, most_tries(newest.exit_code) - 1);
+}
+
+}  // namespace skewscope::gather

@@ -1,0 +1,181 @@
+#include "memory.h"
+
+#include <algorithm>
+
+#include "src/gather/disk/spool_paths.h"
+
+namespace skewscope::gather {
+namespace {
+
+// With those that are on their way.
+int64_t files_with_open(const Job& job) { return files_arrived(job) + job.open_uploads; }
+
+}  // namespace
+
+void Memory::take_over(Recovered& recovered, FileSystem& disk) {
+  figures.recovery_seconds = recovered.seconds;
+  figures.lost_files = recovered.lost_files;
+  figures.quarantined = recovered.quarantined;
+  for (const JobRow& row : recovered.jobs) {
+    Job& job = jobs.all()[row.name];
+    job.row = row;
+    job.stands = true;
+  }
+  const auto job_of = [&](const std::string& name) -> Job& {
+    Job& job = jobs.all()[name];
+    job.row.name = name;  // where its own row made no sense
+    return job;
+  };
+  for (const FileRow& row : recovered.files) {
+    Job& job = job_of(row.job);
+    budget.add_file(job, row);
+    job.highest_rank = std::max(job.highest_rank, row.rank);
+    job.row.last_byte = std::max(job.row.last_byte, row.committed_at);
+    ++job.generations[row.capture][row.generation];
+    job.files[row.capture].emplace(row.rank, row);
+    ++figures.files;
+  }
+  for (const UploadRow& row : recovered.uploads) {
+    const auto upload = std::make_shared<Upload>(disk, part_path(row.id));
+    const UploadMetadata& metadata = row.asked.metadata;
+    upload->row = row;
+    upload->entry_durable = row.durable > 0;
+    Job& job = job_of(metadata.job);
+    ++job.uploads;
+    if (is_open(row)) {
+      budget.take_over(job, row.asked.uid, upload->charged, row.asked.length.value_or(row.durable));
+      ++job.open_uploads;
+      ++figures.open_uploads;
+      ++job.open_of_capture[metadata.capture];
+      if (row.durable > 0) job.row.last_byte = std::max(job.row.last_byte, row.progress);
+    }
+    if (row.stage == UploadStage::complete) job.remembered[{metadata.capture, metadata.rank}] = row.id;
+    uploads.emplace(row.id, upload);
+  }
+  for (const ReportRow& row : recovered.reports) {
+    Job& job = job_of(row.job);
+    budget.charge_reports(job, static_cast<int64_t>(row.bytes));
+    job.reports.emplace(row.generation, row);
+  }
+  for (auto& [name, job] : jobs.all()) count_tries(job);
+  jobs.put_next_epochs(std::move(recovered.next_epochs));
+}
+
+UploadPointer Memory::find(const std::string& id) const {
+  const auto found = uploads.find(id);
+  return found == uploads.end() ? nullptr : found->second;
+}
+
+Refusal Memory::admit(const NewUpload& asked, const GatherLimits& most, const FileRow*& same) const {
+  const UploadMetadata& metadata = asked.metadata;
+  const Job* job = jobs.find(metadata.job);
+  if (job != nullptr && job->row.deleting) return Refusal::unavailable;
+  if (asked.length.value_or(0) > most.largest_file) return Refusal::too_large;
+  const FileRow* file = jobs.file(metadata.job, metadata.capture, metadata.rank);
+  if (file != nullptr && metadata.sha256) {
+    if (*metadata.sha256 == file->digest) {
+      same = file;
+      return asked.length.value_or(file->size) == file->size ? Refusal::none : Refusal::wrong_digest;
+    }
+    if (!metadata.replace) return Refusal::other_content;
+  }
+  const int64_t there = job == nullptr ? 0 : files_with_open(*job);
+  if (file == nullptr && there >= most.files_per_job) return Refusal::quota;
+  if (figures.open_uploads >= static_cast<uint64_t>(most.open_uploads)) return Refusal::too_many;
+  if (job == nullptr) return Refusal::none;
+  const int ranks = expected_of(*job, job->row), half = std::max(1, most.open_uploads / 2);
+  const int most_open = ranks == 0 ? half : std::min(half, std::max(16, 2 * ranks));
+  return job->open_uploads < most_open ? Refusal::none : Refusal::too_many;
+}
+
+Refusal Memory::enter(const UploadPointer& upload, const GatherLimits& most, bool& of_new_job) {
+  const NewUpload& asked = upload->row.asked;
+  const UploadMetadata& metadata = asked.metadata;
+  Job& job = jobs.make(metadata.job, asked.uid, upload->row.created, of_new_job);
+  if (upload->row.stage == UploadStage::open) {
+    const Refusal refusal = budget.charge(job, asked.uid, upload->charged, asked.length.value_or(0), most);
+    if (refusal != Refusal::none) {
+      if (of_new_job) jobs.forget(metadata.job);
+      return refusal;
+    }
+    ++job.open_uploads;
+    ++figures.open_uploads;
+    ++job.open_of_capture[metadata.capture];
+  }
+  ++job.uploads;
+  if (metadata.world_size) {
+    const int size = *metadata.world_size;
+    JobRow row = job.row;
+    row.least_world_size = row.least_world_size == 0 ? size : std::min(row.least_world_size, size);
+    row.most_world_size = std::max(row.most_world_size, size);
+    upload->widens = expects_other_files(job, row);
+    job.row = std::move(row);
+  }
+  uploads.emplace(upload->row.id, upload);
+  return Refusal::none;
+}
+
+void Memory::close(Upload& upload) {
+  const UploadMetadata& metadata = upload.row.asked.metadata;
+  Job* job = is_open(upload.row) ? jobs.find(metadata.job) : nullptr;
+  if (job == nullptr) return;
+  budget.release(*job, upload.row.asked.uid, upload.charged);
+  --job->open_uploads;
+  const auto open = job->open_of_capture.find(metadata.capture);
+  if (--open->second == 0) job->open_of_capture.erase(open);
+  --figures.open_uploads;
+}
+
+void Memory::forget(Upload& upload) {
+  if (upload.gone) return;
+  close(upload);
+  upload.gone = true;
+  uploads.erase(upload.row.id);
+  const UploadMetadata& metadata = upload.row.asked.metadata;
+  Job* job = jobs.find(metadata.job);
+  if (job == nullptr) return;
+  const auto known = job->remembered.find({metadata.capture, metadata.rank});
+  if (known != job->remembered.end() && known->second == upload.row.id) job->remembered.erase(known);
+  --job->uploads;
+  const bool is_needed = job->stands || job->uploads > 0 || job->row.deleting;  // by who deletes it
+  if (!is_needed) jobs.forget(metadata.job);
+}
+
+// What was replaced stays charged to the job and its owner: it lies in quarantine.
+void Memory::take_in(const FileRow& file, const std::optional<FileRow>& replaced) {
+  Job& job = jobs.at(file.job);
+  budget.add_file(job, file);
+  auto& generations = job.generations[file.capture];
+  if (replaced) {
+    budget.remove_file(job, *replaced);
+    budget.charge_aside(job, static_cast<int64_t>(replaced->size));
+    ++figures.quarantined;
+    if (--generations[replaced->generation] == 0) generations.erase(replaced->generation);
+  } else {
+    ++figures.files;
+  }
+  ++generations[file.generation];
+  job.files[file.capture][file.rank] = file;
+  job.highest_rank = std::max(job.highest_rank, file.rank);
+  ++job.row.arrivals;
+  job.row.last_arrival = std::max(job.row.last_arrival, file.committed_at);
+  job.row.last_byte = std::max(job.row.last_byte, file.committed_at);
+  ++figures.commits;
+}
+
+void Memory::note_byte(const std::string& name, Time at) {
+  if (Job* job = jobs.find(name)) job->row.last_byte = std::max(job->row.last_byte, at);
+}
+
+void Memory::charge_aside(const std::string& name, int64_t bytes) {
+  if (Job* job = jobs.find(name)) budget.charge_aside(*job, bytes);
+}
+
+void Memory::remove_job(const std::string& name) {
+  const Job& job = jobs.at(name);
+  for (const auto& [capture, files] : job.files) figures.files -= files.size();
+  budget.remove_job(job);
+  jobs.remove(name);
+}
+
+}  // namespace skewscope::gather

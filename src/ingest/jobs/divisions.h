@@ -1,0 +1,25 @@
+// By what the files of several jobs may be told apart.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "job_clues.h"
+
+namespace skewscope::ingest {
+
+using Rows = std::vector<size_t>;  // of files
+using Parts = std::vector<Rows>;
+using DivisionKey = std::function<std::string(const JobClues&)>;
+
+// `clues`: row = row of files.
+Parts parts_by(const std::vector<JobClues>& clues, const Rows& rows, const DivisionKey& key);
+
+// The folder at each depth, and the path down to it. Folders of captures are one.
+std::vector<DivisionKey> folder_keys(const std::vector<JobClues>& clues, const Rows& rows);
+
+// The job's name, what files are called and the numbers in it, the machine, the backend.
+std::vector<DivisionKey> other_keys(const std::vector<JobClues>& clues, const Rows& rows);
+
+}  // namespace skewscope::ingest

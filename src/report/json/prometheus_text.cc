@@ -1,0 +1,103 @@
+#include "prometheus_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace skewscope::report {
+namespace {
+
+// Backslash, quote and line feed are escaped; other control characters and invalid bytes have no place in a label.
+std::string label(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\' || c == '"') out += '\\';
+    out += c == '\n' ? "\\n" : static_cast<unsigned char>(c) < 0x20 ? " " : std::string(1, c);
+  }
+  return out;
+}
+
+class MetricLines {
+ public:
+  explicit MetricLines(const JobReport& report) : job_(label(report.job.name)) {}
+
+  void family(const char* name, const char* type, const char* help) {
+    name_ = name;
+    text_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+  }
+  void sample(const std::string& labels, double value) {
+    text_ += fmt::format("{}{{job_name=\"{}\"{}{}}} {}\n", name_, job_, labels.empty() ? "" : ",", labels, value);
+  }
+  std::string text() { return std::move(text_); }
+
+ private:
+  std::string job_, text_;
+  const char* name_ = "";
+};
+
+double seconds(int64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+void add_job(const JobReport& report, MetricLines& lines) {
+  lines.family("skewscope_ranks", "gauge", "Ranks of the job, and those whose traces are there.");
+  lines.sample("state=\"world\"", report.job.world_size);
+  lines.sample("state=\"present\"", static_cast<double>(report.job.ranks_present.size()));
+  lines.family("skewscope_window_seconds", "gauge", "Length of the recorded window.");
+  lines.sample("", seconds(report.job.window_ns));
+  lines.family("skewscope_efficiency_ratio", "gauge", "POP and TALP efficiencies.");
+  const JobReport::Efficiency& e = report.efficiency;
+  const std::pair<const char*, double> efficiencies[] = {
+      {"parallel", e.parallel},           {"load_balance", e.load_balance}, {"communication", e.communication},
+      {"serialization", e.serialization}, {"transfer", e.transfer},         {"gpu_communication", e.gpu_communication},
+      {"orchestration", e.orchestration}};
+  for (const auto& [kind, value] : efficiencies) {
+    if (value >= 0) lines.sample(fmt::format("kind=\"{}\"", kind), value);
+  }
+  lines.family("skewscope_calls_total", "counter", "Collective calls, matched with their peers or not.");
+  lines.sample("state=\"matched\"", static_cast<double>(report.matching.matched));
+  lines.sample("state=\"unmatched\"", static_cast<double>(report.matching.unmatched));
+}
+
+void add_ranks(const JobReport& report, MetricLines& lines) {
+  lines.family("skewscope_gpu_seconds_total", "counter", "GPU time of a rank by what it was spent on.");
+  for (const JobReport::RankRow& r : report.ranks) {
+    const std::pair<const char*, int64_t> states[] = {{"computing", r.compute_ns},
+                                                      {"exposed_wait", r.exposed_wait_ns},
+                                                      {"exposed_transfer", r.exposed_transfer_ns},
+                                                      {"exposed_memcpy", r.exposed_memcpy_ns},
+                                                      {"idle", r.idle_ns}};
+    for (const auto& [state, ns] : states) {
+      lines.sample(fmt::format("rank=\"{}\",host=\"{}\",state=\"{}\"", r.rank, label(r.host), state), seconds(ns));
+    }
+  }
+  lines.family("skewscope_wait_caused_seconds_total", "counter", "Waiting of others that was charged to a rank.");
+  for (const JobReport::RankRow& r : report.ranks) {
+    lines.sample(fmt::format("rank=\"{}\",host=\"{}\"", r.rank, label(r.host)), seconds(r.delay_caused_ns));
+  }
+}
+
+// NCCL Inspector's name: gigabytes per second.
+void add_bandwidths(const JobReport& report, MetricLines& lines) {
+  lines.family("nccl_bus_bandwidth_gbs", "gauge",
+               "Median bus bandwidth of a kind of collective call, 1e9 bytes per second.");
+  for (const JobReport::CollectiveRow& c : report.collectives) {
+    if (c.bus_bandwidth_gb_per_s.count == 0) continue;
+    const auto& group = report.communicators.at(static_cast<size_t>(c.communicator));
+    lines.sample(
+        fmt::format("comm_name=\"{}\",comm=\"{}\",nranks=\"{}\",collective=\"{}\",dtype=\"{}\",message_size=\"{}\"",
+                    label(group.name), group.id, group.size, label(to_string(c.op)), label(c.dtype), c.bytes),
+        c.bus_bandwidth_gb_per_s.median);
+  }
+}
+
+}  // namespace
+
+std::string prometheus_text(const JobReport& report) {
+  MetricLines lines(report);
+  add_job(report, lines);
+  add_ranks(report, lines);
+  add_bandwidths(report, lines);
+  return lines.text();
+}
+
+}  // namespace skewscope::report

@@ -1,0 +1,154 @@
+// A report directory as the JobReport it was written from, as far as runs are compared by it. report.json is what
+// scripts rely on, so it is read by name and what is null stays "not determined"; long tables come from their CSV
+// files.
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "skewscope/base/file_text.h"
+#include "skewscope/report.h"
+#include "src/report/fields/communication_fields.h"
+#include "src/report/fields/finding_fields.h"
+#include "src/report/fields/gain_fields.h"
+#include "src/report/fields/job_fields.h"
+#include "src/report/fields/json_row.h"
+
+namespace skewscope {
+namespace fs = std::filesystem;
+namespace report {
+namespace {
+
+constexpr const char* kSchema = "skewscope.report/1";
+
+Error unusable(const std::string& directory, const std::string& why) {
+  return {ErrorKind::no_input, fmt::format("{}: {}", directory, why)};
+}
+
+// One CSV file (RFC 4180), row by row: fields by the name of their column.
+class CsvRows {
+ public:
+  explicit CsvRows(const fs::path& file) : text_(file_text(file).value_or("")), columns_(next_fields()) {}
+
+  bool next() {
+    if (at_ >= text_.size()) return false;
+    fields_ = next_fields();
+    return true;
+  }
+  const std::string& text(const char* column) const {
+    const auto at = std::find(columns_.begin(), columns_.end(), column) - columns_.begin();
+    return static_cast<size_t>(at) < fields_.size() ? fields_[static_cast<size_t>(at)] : none_;
+  }
+  template <class Number>
+  void get(const char* column, Number& value) const {
+    const std::string& digits = text(column);
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  }
+
+ private:
+  std::vector<std::string> next_fields() {
+    std::vector<std::string> fields(1);
+    bool quoted = false;
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '"') {
+        const bool doubled = quoted && at_ + 1 < text_.size() && text_[at_ + 1] == '"';
+        if (doubled) fields.back() += text_[at_++];
+        if (!doubled) quoted = !quoted;
+      } else if (c == ',' && !quoted) {
+        fields.emplace_back();
+      } else if (c == '\n' && !quoted) {
+        ++at_;
+        break;
+      } else {
+        fields.back() += c;
+      }
+    }
+    for (std::string& field : fields) {  // as csv_file.cc writes what a spreadsheet would take for a formula
+      const bool kept_from_formula = field.size() > 1 && field[0] == '\'' && std::strchr("=+-@", field[1]) != nullptr;
+      if (kept_from_formula) field.erase(0, 1);
+    }
+    return fields;
+  }
+
+  std::string text_;
+  size_t at_ = 0;
+  std::vector<std::string> columns_, fields_;
+  std::string none_;
+};
+
+template <class Row, auto Value, auto Known>
+void read_cell(const CsvRows& rows, const Field<Value, Known>& field, Row& row) {
+  if constexpr (std::is_member_object_pointer_v<decltype(Value)>) {
+    using Type = std::remove_cvref_t<decltype(row.*Value)>;
+    if constexpr (std::is_same_v<Type, std::string>) {
+      row.*Value = rows.text(field.name);
+    } else if constexpr (std::is_enum_v<Type>) {
+      row.*Value = from_text<Type>(rows.text(field.name)).value_or(row.*Value);
+    } else if constexpr (std::is_arithmetic_v<Type>) {
+      rows.get(field.name, row.*Value);
+    }
+  }
+}
+
+// The rows of a table's file, as far as it has the columns.
+template <class Fields>
+void read_table(const fs::path& folder, std::vector<typename Fields::Row>& rows) {
+  for (CsvRows cells(folder / (std::string(Fields::kAbout.table) + ".csv")); cells.next();) {
+    auto& row = rows.emplace_back();
+    for_each_field<Fields>([&](const auto& field) { read_cell(cells, field, row); });
+  }
+}
+
+}  // namespace
+}  // namespace report
+
+bool is_report_directory(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(fs::path(path) / "COMPLETE", error) ||
+         fs::is_regular_file(fs::path(path) / "report.json", error);
+}
+
+Result<JobReport> load_report(const std::string& directory) {
+  using namespace report;
+  const fs::path path = directory;
+  std::error_code error;
+  if (!fs::is_regular_file(path / "COMPLETE", error)) {
+    return unusable(directory, "the report in it is not whole: it lacks COMPLETE");
+  }
+  if (!fs::is_regular_file(path / "report.json", error)) {
+    return unusable(directory, "holds no report.json, which skewscope report writes with --format json");
+  }
+  JobReport out;
+  try {
+    const Json json = Json::parse(file_text(path / "report.json").value_or(""));
+    if (json.at("schema") != kSchema) {
+      return unusable(directory, fmt::format("its report.json is not of schema {}", kSchema));
+    }
+    if (!json.contains("steps")) {
+      return unusable(directory, "its report.json has no steps: it was made before they were recorded; make it anew");
+    }
+    read_row<JobFields>(json.at("job"), out.job);
+    read_row<EfficiencyFields>(json.at("efficiency"), out.efficiency);
+    read_rows<ComponentFields>(json, out.components);
+    read_rows<CommunicatorFields>(json, out.communicators);
+    read_rows<RankFields>(json, out.ranks);
+    read_rows<CollectiveFields>(json, out.collectives);
+    read_rows<StragglerFields>(json, out.stragglers);
+    read_rows<StepFields>(json, out.steps);
+    read_rows<FindingFields>(json, out.diagnostics);
+  } catch (const Json::exception& problem) {
+    return unusable(directory, fmt::format("its report.json cannot be read: {}", problem.what()));
+  }
+  read_table<RankStepFields>(path / "tables", out.rank_steps);
+  read_table<CollectiveStepFields>(path / "tables", out.collective_steps);
+  read_table<CauseFields>(path / "tables", out.causes);
+  read_table<RankStatisticFields>(path / "tables", out.rank_statistics);
+  return out;
+}
+
+}  // namespace skewscope

@@ -1,0 +1,123 @@
+#include "page_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "page_data.h"
+#include "skewscope/base/printable.h"
+#include "src/report/fields/json_values.h"
+#include "src/report/fields/table.h"
+
+namespace skewscope::report {
+namespace {
+
+constexpr int64_t kMostExact = int64_t{1} << 53;
+
+// What a row weighs when not all fit: this column. Tables without one show their first rows.
+struct Weight {
+  std::string_view table, column;
+};
+constexpr Weight kWeights[] = {
+    {"communicators", "collectives"},      {"collectives", "wait_sum_ns"},  {"causes", "wait_originated_ns"},
+    {"blame_flows", "moved_ns"},           {"rank_statistics", "max"},      {"overlap", "time_ns"},
+    {"overlap_modules", "time_ns"},        {"loss_causes", "points"},       {"collective_changes", "change_ns"},
+    {"communicator_changes", "change_ns"}, {"kernel_changes", "change_ns"}, {"operator_changes", "change_ns"},
+    {"all_to_all_groups", "waited_ns"}};
+
+bool for_every_rank(const Table& table) {
+  return table.name == "ranks" || table.name == "stragglers" || table.name == "rank_changes";
+}
+
+bool stays_in_its_file(const Table& table) {
+  constexpr std::array<std::string_view, 7> kFiles = {"collective_ranks", "unmatched",        "rank_steps",
+                                                      "outside_steps",    "collective_steps", "all_to_all",
+                                                      "all_to_all_ranks"};
+  return std::find(kFiles.begin(), kFiles.end(), table.name) != kFiles.end();
+}
+
+Json to_json(const Cell& cell) {
+  struct Visitor {
+    Json operator()(std::monostate) const { return {}; }
+    Json operator()(int64_t value) const { return exact(value); }
+    Json operator()(double value) const { return value; }
+    Json operator()(bool value) const { return value; }
+    Json operator()(std::string_view text) const { return page_text(text); }
+  };
+  return std::visit(Visitor{}, cell);
+}
+
+const char* name_of(ColumnType type) {
+  constexpr const char* kNames[] = {"integer", "real", "text", "boolean"};
+  return kNames[static_cast<size_t>(type)];
+}
+
+double weight_in_cell(const Cell& cell) {
+  if (const int64_t* whole = std::get_if<int64_t>(&cell)) return std::fabs(static_cast<double>(*whole));
+  const double* value = std::get_if<double>(&cell);
+  return value == nullptr ? 0 : std::fabs(*value);
+}
+
+std::vector<size_t> shown_rows(const Table& table) {
+  std::vector<size_t> rows(table.rows);
+  std::iota(rows.begin(), rows.end(), size_t{0});
+  if (table.rows <= kMostPageRows || for_every_rank(table)) return rows;
+  const auto* weight = std::find_if(std::begin(kWeights), std::end(kWeights),
+                                    [&](const Weight& known) { return known.table == table.name; });
+  if (weight != std::end(kWeights)) {
+    const auto column = std::find_if(table.columns.begin(), table.columns.end(),
+                                     [&](const Column& c) { return c.name == weight->column; });
+    std::vector<double> weights(table.rows);
+    std::vector<Cell> cells;
+    for (const size_t row : rows) {
+      table.fill(row, cells);
+      weights[row] = weight_in_cell(cells[static_cast<size_t>(column - table.columns.begin())]);
+    }
+    std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) { return weights[a] > weights[b]; });
+  }
+  rows.resize(kMostPageRows);
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+Json page_table(const Table& table) {
+  Json columns = Json::array(), types = Json::array(), rows = Json::array();
+  for (const Column& column : table.columns) {
+    columns.push_back(column.name);
+    types.push_back(name_of(column.type));
+  }
+  const std::vector<size_t> shown = shown_rows(table);
+  std::vector<Cell> cells;
+  for (const size_t row : shown) {
+    table.fill(row, cells);
+    Json values = Json::array();
+    for (const Cell& cell : cells) values.push_back(to_json(cell));
+    rows.push_back(std::move(values));
+  }
+  return {{"columns", columns}, {"types", types}, {"rows", std::move(rows)}, {"left_out", table.rows - shown.size()}};
+}
+
+}  // namespace
+
+std::string page_text(std::string_view text) {
+  if (text.size() <= kMostPageTextBytes) return valid_utf8(text);
+  size_t cut = kMostPageTextBytes;
+  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;  // not within a character
+  return valid_utf8(text.substr(0, cut)) + "…";
+}
+
+Json exact(int64_t value) {
+  if (value >= -kMostExact && value <= kMostExact) return value;
+  return std::to_string(value);
+}
+
+Json page_tables(const std::vector<Table>& tables) {
+  Json shown = Json::object();
+  for (const Table& table : tables) {
+    if (!stays_in_its_file(table)) shown[table.name] = page_table(table);
+  }
+  return shown;
+}
+
+}  // namespace skewscope::report

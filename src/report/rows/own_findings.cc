@@ -1,0 +1,309 @@
+#include "own_findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "all_to_all_rows.h"
+#include "collectives/open_end.h"
+#include "efficiency.h"
+#include "islands.h"
+#include "skewscope/base/human_units.h"
+#include "slow_groups.h"
+
+namespace skewscope::report {
+namespace {
+
+constexpr double kIgnoredShare = 0.05;  // below this share of the calls, unmatched ones are only mentioned
+constexpr double kSmallBar = 0.05;      // below this share of a call, the clocks' error bar moves its split little
+
+Finding finding(Severity severity, FindingCode code, int64_t count, std::string message) {
+  Finding f;
+  f.severity = severity;
+  f.code = code;
+  f.count = count;
+  f.message = std::move(message);
+  return f;
+}
+
+std::string_view consequence_of(UnmatchedReason reason) {
+  switch (reason) {
+    case UnmatchedReason::alone:
+      return "no other member's trace holds them (a missing rank, the window's edge, a lost kernel); their waiting and "
+             "transfer are not told apart";
+    case UnmatchedReason::ambiguous:
+      return "several ways to pair them explain the traces about equally well; they are left out rather than guessed";
+    case UnmatchedReason::no_metadata:
+      return "nothing tells their group or operation and no ends agree; their waiting and transfer are not told apart";
+    case UnmatchedReason::causality:
+      return "their partners would have finished before they started; they are left out rather than forced";
+    case UnmatchedReason::mismatch:
+      return "their partners by sequence number differ in operation, type or size; they are left out rather than "
+             "forced";
+    case UnmatchedReason::chained:
+      return "messages join them to several calls of one rank; their waiting and transfer are not told apart";
+    case UnmatchedReason::group_of_one:
+      return "their communicator has one member, so nobody can be waited for";
+    case UnmatchedReason::one_sided:
+      return "their kernels only send, and end whether or not others came: all of it counts as transfer";
+    case UnmatchedReason::copied:
+      return "they ran as copies, which do not show what ranks waited for each other: not told apart";
+    case UnmatchedReason::own_devices:
+      return "their members are GPUs of one process, so nobody is missing: each waits for the last of these GPUs";
+  }
+  return "";
+}
+
+bool names_group(const Rooms& rooms, const CallRef& ref) {
+  return rooms.job[ref.trace].calls[static_cast<size_t>(ref.call)].communicator.known();
+}
+
+// What else is missing where no trace names a group.
+std::string unnamed_words(const Rooms& rooms, int64_t calls) {
+  const bool guessed = rooms.job.world_size_source == WorldSizeSource::file_count;
+  return fmt::format("; of {} no trace names the group{}", calls,
+                     guessed
+                         ? ", nor how many ranks there are, so lateness proves none (files named rank<R>-of-<N> tell)"
+                         : ", and neither ends nor lateness prove one");
+}
+
+void add_unmatched(const Rooms& rooms, const JobReport& report, Findings& out) {
+  std::map<UnmatchedReason, int64_t> counts;
+  int64_t unnamed = 0;
+  for (const UnmatchedCall& call : rooms.instances.unmatched) {
+    counts[call.reason]++;
+    unnamed += call.reason == UnmatchedReason::ambiguous && !names_group(rooms, call.call) ? 1 : 0;
+  }
+  for (const auto& [reason, count] : counts) {
+    const bool many = static_cast<double>(count) >= kIgnoredShare * static_cast<double>(report.matching.calls);
+    const bool expected = reason == UnmatchedReason::group_of_one || !lacks_members(reason) || !many;
+    out.push_back(
+        finding(expected ? Severity::info : Severity::warning, unmatched_code(reason), count,
+                fmt::format("{} {}: {}{}", count,
+                            lacks_members(reason) ? fmt::format("of {} calls are in no instance", report.matching.calls)
+                                                  : "calls have no members in other traces",
+                            consequence_of(reason),
+                            reason == UnmatchedReason::ambiguous && unnamed > 0 ? unnamed_words(rooms, unnamed) : "")));
+  }
+}
+
+void add_components(const JobReport& report, Findings& out) {
+  const size_t components = component_count(report);
+  if (components < 2) return;
+  const JobReport::Component* const longest = longest_component(report);
+  out.push_back(finding(
+      Severity::warning, "components", static_cast<int64_t>(components),
+      fmt::format("{}: no call that is matched ties their clocks, so that times of one say nothing of another; window, "
+                  "steps and what-if are those of {}",
+                  component_words(report),
+                  longest == nullptr ? "the longest" : "ranks " + human_ranks(longest->ranks) + ", the longest")));
+}
+
+void add_windows(const JobReport& report, Findings& out) {
+  if (!windows_differ(report)) return;
+  const auto some = std::count_if(report.steps.begin(), report.steps.end(),
+                                  [&](const auto& step) { return !recorded_by_all(report, step); });
+  out.push_back(finding(Severity::info, "windows-differ", some,
+                        fmt::format("{} of {} steps were not recorded by all ranks; the efficiencies are those of the "
+                                    "others, all else is of whole windows",
+                                    some, report.steps.size())));
+}
+
+// Half width of the instance's own error bar, else of the widest among its members.
+int64_t widest_bar(const InstanceView& view) {
+  if (view.timing.wait_bar_ns >= 0) return view.timing.wait_bar_ns;
+  int64_t bar = 0;
+  for (size_t m = 0; m < view.size(); ++m) {
+    bar = std::max(bar, view.rooms.clocks.clocks[view.ref(m).trace.index()].uncertainty_ns);
+  }
+  return bar;
+}
+
+// What clocks resolve of the calls of one component.
+struct ClockDoubt {
+  int64_t all_ns = 0, doubtful_ns = 0, doubtful = 0, worst = 0;
+  std::vector<int64_t> waits;
+
+  void add(const InstanceView& view) {
+    const int64_t bar = widest_bar(view);
+    worst = std::max(worst, bar);
+    for (size_t m = 0; m < view.size(); ++m) {
+      const CallParts& parts = view.parts(m);
+      if (parts.wait_ns == 0) continue;  // the last one's, which tells nothing
+      const int64_t duration = parts.wait_ns + parts.transfer_ns;
+      waits.push_back(parts.wait_ns);
+      all_ns += duration;
+      if (bar < parts.wait_ns || static_cast<double>(bar) < kSmallBar * static_cast<double>(duration)) continue;
+      doubtful_ns += duration;
+      ++doubtful;
+    }
+  }
+  bool inconclusive() const { return !waits.empty() && doubtful_ns > all_ns / 2; }
+  int64_t median_wait() {
+    const auto middle = waits.begin() + (std::ssize(waits) - 1) / 2;
+    std::nth_element(waits.begin(), middle, waits.end());
+    return *middle;
+  }
+};
+
+// The split is inconclusive where clocks cannot resolve the waiting in most of the calls' time: a call counts when its
+// wait is shorter than the bar and the bar is not small beside the call either. Weighted by time, as the split is.
+void add_clock_doubt(const Rooms& rooms, const JobReport& report, Findings& out) {
+  std::map<int32_t, size_t> island_of_rank;  // plus 1; 0: of no island, or of the only one
+  for (size_t i = 0; i < report.islands.size(); ++i) {
+    for (const int32_t rank : report.islands[i].ranks) island_of_rank[rank] = i + 1;
+  }
+  std::vector<ClockDoubt> doubts(report.islands.size() + 1);
+  for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
+    const InstanceView view(rooms, i);
+    if (!view.split()) continue;
+    const auto island = island_of_rank.find(view.trace(0).rank.value);
+    doubts[island == island_of_rank.end() ? 0 : island->second].add(view);
+  }
+  for (size_t d = 0; d < doubts.size(); ++d) {
+    if (!doubts[d].inconclusive()) continue;
+    const std::string whose = d == 0 ? "" : fmt::format("ranks {}: ", human_ranks(report.islands[d - 1].ranks));
+    out.push_back(finding(Severity::warning, kInconclusiveClocks, doubts[d].doubtful,
+                          fmt::format("{}the split is inconclusive: clocks err by +-{}, median wait {}", whose,
+                                      human_duration(doubts[d].worst), human_duration(doubts[d].median_wait()))));
+  }
+}
+
+void add_inferred(const Rooms& rooms, Findings& out) {
+  std::set<int32_t> groups;
+  int64_t calls = 0;
+  for (const CollectiveInstance& instance : rooms.instances.instances) {
+    if (!instance.communicator.known()) continue;
+    if (rooms.instances.communicators[instance.communicator].source != MembersSource::inferred) continue;
+    groups.insert(instance.communicator.value);
+    calls += instance.member_count;
+  }
+  if (groups.empty()) return;
+  out.push_back(finding(Severity::info, kInferredCommunicators, std::ssize(groups),
+                        fmt::format("{} calls were matched in {} groups that the traces do not name: their members are "
+                                    "inferred from ends that agree, so a rank that never agreed is not missed",
+                                    calls, groups.size())));
+}
+
+// Calls that began and of which no end was recorded.
+void add_open_ends(const Rooms& rooms, Findings& out) {
+  std::map<int32_t, int64_t> calls;  // by rank
+  for (const CallRef& member : rooms.instances.members) {
+    const RankTrace& trace = rooms.job[member.trace];
+    if (lacks_end(trace.calls[static_cast<size_t>(member.call)].duration_ns)) ++calls[trace.rank.value];
+  }
+  if (calls.empty()) return;
+  int64_t sum = 0;
+  std::vector<int32_t> ranks;
+  for (const auto& [rank, count] : calls) {
+    sum += count;
+    ranks.push_back(rank);
+  }
+  out.push_back(finding(Severity::warning, kOpenEnds, sum,
+                        fmt::format("{} collective calls of ranks {} have no recorded end: their own wait and transfer "
+                                    "are not determined, those of others are told by when they began; sums are lower "
+                                    "bounds",
+                                    sum, human_ranks(ranks))));
+}
+
+void add_instances(const Rooms& rooms, const JobReport& report, Findings& out) {
+  int64_t unaligned = 0, semantics = 0, causality = 0, extrapolated = 0, ties = 0;
+  for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
+    const InstanceView view(rooms, i);
+    unaligned += view.timing.reason == SplitReason::unconnected ? 1 : 0;
+    semantics += view.timing.reason == SplitReason::semantics ? 1 : 0;
+    causality += view.timing.reason == SplitReason::causality ? 1 : 0;
+    extrapolated += view.timing.note == SplitNote::extrapolated ? 1 : 0;
+    ties += view.split() && view.instance.complete && !view.timing.last.known() ? 1 : 0;
+  }
+  const JobReport::Matching& m = report.matching;
+  if (m.incomplete_instances > 0) {
+    out.push_back(finding(
+        Severity::warning, "incomplete-instances", m.incomplete_instances,
+        fmt::format("{} instances lack members; the waiting shown for them is a lower bound", m.incomplete_instances)));
+  }
+  if (m.mismatched_instances > 0) {
+    out.push_back(
+        finding(Severity::warning, "mismatched-instances", m.mismatched_instances,
+                fmt::format("{} instances have members that disagree on the size; their bandwidth is doubtful",
+                            m.mismatched_instances)));
+  }
+  if (unaligned > 0) {
+    out.push_back(finding(Severity::warning, "unaligned-instances", unaligned,
+                          fmt::format("{} instances were not split: their members' clocks are not tied", unaligned)));
+  }
+  if (semantics > 0) {
+    out.push_back(finding(Severity::info, "unsplit-semantics", semantics,
+                          fmt::format("{} instances were not split: who waits for whom is not recorded", semantics)));
+  }
+  if (causality > 0) {
+    out.push_back(finding(
+        Severity::warning, "unsplit-causality", causality,
+        fmt::format("{} instances were not split: a member left before the last arrived, by more than clocks err",
+                    causality)));
+  }
+  if (extrapolated > 0) {
+    out.push_back(
+        finding(Severity::info, "extrapolated-instances", extrapolated,
+                fmt::format("{} instances lie outside the time in which shared ends tie their clocks", extrapolated)));
+  }
+  if (ties > 0) {
+    out.push_back(finding(Severity::info, "ties", ties,
+                          fmt::format("{} instances have no clear last rank; they count as late for nobody", ties)));
+  }
+}
+
+void add_slow_groups(const JobReport& report, Findings& out) {
+  for (const JobReport::Island& island : report.islands) add_slow_groups(report_of(report, island), out);
+  if (!report.islands.empty()) return;
+  for (const SlowGroup& slow : slow_groups(report)) {
+    out.push_back(
+        finding(Severity::warning, "slow-group", 1,
+                fmt::format("group #{} (ranks {}) moves bytes at {} GB/s, groups like it at {}: {} of exposed transfer "
+                            "of each member are beyond theirs",
+                            slow.group->id, human_ranks(slow.group->ranks), human_number(slow.gb_per_s),
+                            human_number(slow.peers_gb_per_s), human_duration(slow.excess_ns))));
+  }
+}
+
+}  // namespace
+
+FindingCode unmatched_code(UnmatchedReason reason) {
+  std::string code = fmt::format("unmatched-{}", to_string(reason));
+  std::replace(code.begin(), code.end(), '_', '-');
+  return FindingCode::from_text(code).value_or(FindingCode());
+}
+
+const Finding* find_finding(const Findings& findings, FindingCode code) {
+  const auto found = std::find_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.code == code; });
+  return found == findings.end() ? nullptr : &*found;
+}
+
+size_t most_components(const JobReport& report) {
+  std::map<int32_t, size_t> of_session;
+  size_t most = 0;
+  for (const JobReport::Component& component : report.components) {
+    most = std::max(most, ++of_session[component.session]);
+  }
+  return most;
+}
+
+Findings own_findings(const Rooms& rooms, const JobReport& report) {
+  Findings out;
+  add_components(report, out);
+  add_windows(report, out);
+  add_instances(rooms, report, out);
+  add_open_ends(rooms, out);
+  add_clock_doubt(rooms, report, out);
+  add_inferred(rooms, out);
+  add_unmatched(rooms, report, out);
+  add_slow_groups(report, out);
+  add_uneven_groups(report, out);
+  return out;
+}
+
+}  // namespace skewscope::report

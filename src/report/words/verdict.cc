@@ -1,0 +1,326 @@
+// Problem: one sentence that is true, useful and never more certain than the data.
+// Rules: the split is named as shares of the time in collectives, and what waiting that nothing hides costs as a share
+// of the ranks' GPU time. Severity is that of what can be won: the weight of the largest loss (losses.h), 5/10/20 %:
+// noticeable, high, critical. That loss gives reason and advice. A fault, a loss for which some ranks stand, comes
+// before what is the job's own design and weighs up to twice as much; then both give advice. Losses that weigh a
+// quarter of the one in front are named beside it. Where ranks are missing and nobody proves to be the cause, their
+// traces are asked for. Of a job of several components, whose ranks nobody compared, that one is told which has the
+// largest loss. Without a split, or with most of the time not split, the most frequent obstacle is named with
+// its remedy. One rank of several says nothing of waiting: what its own timeline loses leads. kRules is this as a
+// table; then tell_what_is_missing() puts in front what of the job is in no row.
+#include "verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+#include "obstacle.h"
+#include "skewscope/base/human_units.h"
+#include "src/report/rows/islands.h"
+#include "src/report/rows/losses.h"
+#include "src/report/rows/own_findings.h"
+
+namespace skewscope::report {
+namespace {
+
+constexpr double kMostUnknown = 0.5, kWorthMention = 0.25, kDesignFactor = 2;
+constexpr size_t kMostBeside = 2;
+
+Severeness severeness_of(double weight) {
+  if (weight >= kCritical) return Severeness::critical;
+  if (weight >= kHigh) return Severeness::high;
+  return weight >= kNoticeable ? Severeness::noticeable : Severeness::small;
+}
+
+std::string timeline_words(const Figures& f) {
+  if (f.total_ns == 0) return "The traces hold no GPU rows.";
+  return fmt::format("GPUs compute {} of the time, {} is exposed communication, {} idle.",
+                     percent_of(f.compute_ns, f.total_ns), percent_of(f.exposed_communication_ns, f.total_ns),
+                     percent_of(f.idle_ns, f.total_ns));
+}
+
+// The widest error bar of the clocks tied by collectives; "unknown" where none is known.
+std::string bar_words(const JobReport& report) {
+  int64_t worst = -1;
+  for (const JobReport::Clock& clock : report.clocks) {
+    if (clock.aligned) worst = std::max(worst, clock.uncertainty_ns);
+  }
+  return worst < 0 ? "unknown" : fmt::format("+-{}", human_duration(worst));
+}
+
+// "at most 12 %".
+std::string gain_words(const JobReport::Loss& loss) {
+  const char* bound = loss.bound == GainBound::at_most    ? "at most "
+                      : loss.bound == GainBound::at_least ? "at least "
+                                                          : "";
+  return bound + human_percent(loss.gain_share);
+}
+
+// The place of the loss to tell first; `losses` has some.
+size_t leading(const std::vector<JobReport::Loss>& losses) {
+  const auto fault = std::find_if(losses.begin(), losses.end(), [](const auto& loss) { return !loss.ranks.empty(); });
+  const bool leads = fault != losses.end() && kDesignFactor * fault->weight() >= losses.front().weight();
+  return leads ? static_cast<size_t>(fault - losses.begin()) : 0;
+}
+
+// The losses that weigh most beside that of `lead`, in a word each, in the order of what is said of them.
+std::string beside_words(const std::vector<JobReport::Loss>& losses, size_t lead) {
+  std::vector<const JobReport::Loss*> beside;
+  for (size_t i = 0; i < losses.size() && beside.size() < kMostBeside; ++i) {
+    if (i == lead || losses[i].weight() < kWorthMention * losses[lead].weight()) continue;
+    beside.push_back(&losses[i]);
+  }
+  std::stable_sort(beside.begin(), beside.end(), [](auto* a, auto* b) { return a->gain_share > b->gain_share; });
+  std::string words;
+  for (const JobReport::Loss* loss : beside) {
+    words += fmt::format("{}{} ({})", words.empty() ? " Besides: " : ", ", loss->name, gain_words(*loss));
+  }
+  return words.empty() ? "" : words + ".";
+}
+
+bool proves_a_cause(const JobReport& report) {
+  if (report.losses.empty()) return false;
+  const JobReport::Loss& lead = report.losses[leading(report.losses)];
+  return !lead.ranks.empty() && lead.bound != GainBound::at_most;
+}
+
+// Nobody was last by what can be told.
+void name_nobody(const JobReport& report, const Figures& f, Verdict& v) {
+  const std::string caused = fmt::format("most wait began with {}.", most_words(report, f));
+  if (nothing_complete(report)) {
+    v.why = "No collective is complete, so who was last is not known; " + caused;
+    v.next = "Record all ranks over the same steps.";
+    return;
+  }
+  v.why = fmt::format("Nobody is last by more than the clocks' error bars ({}); {}", bar_words(report), caused);
+  v.next = find_finding(report.diagnostics, kInconclusiveClocks) != nullptr
+               ? "Record more steps at once: more collectives tie the clocks closer."
+               : "Several ranks are late together: look at what they share ahead of it.";
+}
+
+bool nobody_was_last(const JobReport& report) {
+  return nothing_complete(report) ||
+         (!report.stragglers.empty() &&
+          std::all_of(report.stragglers.begin(), report.stragglers.end(),
+                      [](const auto& s) { return s.late_count == 0 && s.standing != Standing::cause; }));
+}
+
+// Waiting for nobody in particular has reasons of its own.
+bool nobody_to_name(const JobReport& report) {
+  const bool waiting_leads = report.losses.empty() || report.losses.front().kind == LossKind::waiting;
+  return waiting_leads && nobody_was_last(report) && (nothing_complete(report) || !report.losses.empty());
+}
+
+// The largest loss, and those beside it.
+void name_losses(const JobReport& report, Verdict& v) {
+  const std::vector<JobReport::Loss>& losses = report.losses;
+  const bool somebody = std::any_of(losses.begin(), losses.end(), [](const JobReport::Loss& loss) {
+    return !loss.ranks.empty() || loss.kind == LossKind::late_in_turn || loss.kind == LossKind::waiting;
+  });
+  const size_t lead = leading(losses);
+  v.why = losses[lead].why + beside_words(losses, lead) + (somebody ? "" : " No straggler stands out.");
+  v.next = losses[lead].next + (lead == 0 ? "" : " Then: " + losses.front().next);
+}
+
+// Some GPUs of one process, whose collectives need no other trace.
+void name_one_process(const JobReport& report, const Figures& f, Verdict& v) {
+  v.verdict = fmt::format(
+      "One process drives its GPUs: {} of their communication time is waiting for one another, {} is "
+      "transfer.",
+      percent_of(f.wait_ns, f.call_ns), percent_of(f.transfer_ns, f.call_ns));
+  v.why = report.losses.empty() ? timeline_words(f) : report.losses.front().why + beside_words(report.losses, 0);
+  v.next = report.losses.empty() ? "" : report.losses.front().next + " ";
+  v.next +=
+      "skewscope rank tells of each device; one process for each GPU (DistributedDataParallel) has no such wait "
+      "for its host.";
+}
+
+// One rank alone: what its own timeline loses is all that is known.
+void name_one_rank(const JobReport& report, const Figures& f, Verdict& v) {
+  const bool others = report.job.world_size > 1;
+  v.verdict = others ? fmt::format("Only rank {} of {} is here: how long it waited for the others is not known.",
+                                   report.ranks.front().rank, report.job.world_size)
+                     : "Only one rank is here: waiting shows only against the traces of others.";
+  v.why = report.losses.empty() ? timeline_words(f) : report.losses.front().why + beside_words(report.losses, 0);
+  v.next = report.losses.empty() ? "" : report.losses.front().next + " ";
+  v.next +=
+      others ? "Give the traces of the other ranks, too."
+             : "Give the traces of other ranks, if the job has any; skewscope rank tells of each device of this one.";
+}
+
+// Copies, and kernels that only send: no call of theirs could be matched or split, and none failed to be.
+void name_rows_that_wait_for_nobody(const JobReport& report, const Figures& f, Verdict& v) {
+  v.verdict = "All communication ran as copies or kernels that only send: how long ranks waited is in no row.";
+  v.why = report.losses.empty() ? timeline_words(f) : report.losses.front().why + beside_words(report.losses, 0);
+  v.next = report.losses.empty() ? "" : report.losses.front().next + " ";
+  v.next += "To see waits, record once with collectives that run as kernels (of NCCL, without its zero-CTA policy).";
+}
+
+// What can be won, and how much that is.
+std::string severity_words(const JobReport& report, Severeness severeness) {
+  if (report.losses.empty()) return ": small.";
+  std::string gain = gain_words(report.losses.front());
+  gain.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(gain.front())));
+  return fmt::format(". {} can be won: {}.", gain, to_string(severeness));
+}
+
+bool mostly_unknown(const JobReport& report, const Figures& f) {
+  const bool nothing_to_win =
+      report.losses.empty() || severeness_of(report.losses.front().weight()) == Severeness::small;
+  return nothing_to_win && share(f.unattributed_ns, f.call_ns).value_or(0) >= kMostUnknown;
+}
+
+// Waiting and transfer as shares, and what waiting costs where most of it is known.
+void tell_split(const JobReport& report, const Figures& f, Verdict& v) {
+  const bool bound = report.matching.incomplete_instances > 0 || find_finding(report.diagnostics, kOpenEnds) != nullptr;
+  const double unknown = share(f.unattributed_ns, f.call_ns).value_or(0);
+  // What is not split may be transfer as well.
+  const char* transfer = !bound ? "{} is transfer" : unknown > 0 ? "{} counts as transfer" : "at most {} is transfer";
+  v.verdict = fmt::format("{}{} of communication time is waiting, ", bound ? "At least " : "",
+                          percent_of(f.wait_ns, f.call_ns)) +
+              fmt::format(fmt::runtime(transfer), percent_of(f.transfer_ns, f.call_ns));
+  v.verdict += unknown > 0 ? fmt::format(", {} is not told apart.", human_percent(unknown)) : ".";
+  if (mostly_unknown(report, f) || f.total_ns <= 0) return;
+  v.verdict += fmt::format(" Waiting costs {}{} of GPU time", bound ? "at least " : "",
+                           percent_of(f.exposed_wait_ns, f.total_ns)) +
+               severity_words(report, v.severeness);
+}
+
+void ask_for_missing_ranks(const JobReport& report, Verdict& v) {
+  if (report.job.ranks_missing.empty() || proves_a_cause(report)) return;
+  v.next = fmt::format("Give the traces of the missing ranks, too ({}): one of them may be waited for.",
+                       human_ranks(report.job.ranks_missing));
+}
+
+// What is said of ranks that are compared: the first rule that applies.
+struct Rule {
+  bool (*applies)(const JobReport& report, const Figures& f);
+  void (*say)(const JobReport& report, const Figures& f, Verdict& v);
+};
+constexpr Rule kRules[] = {
+    // No collectives.
+    {[](const JobReport&, const Figures& f) { return f.calls == 0; },
+     [](const JobReport& report, const Figures& f, Verdict& v) {
+       v.verdict = "No collectives were recorded: only each rank's own timeline can be told.";
+       v.why = timeline_words(f) + (report.losses.empty() ? "" : " " + report.losses.front().why);
+       v.next = f.total_ns == 0 ? "No call of a collective is in these traces either: check that the recorded steps "
+                                  "communicate, and record GPU activities where there are GPUs."
+                                : "Check that the recorded steps communicate.";
+     }},
+    // One process with several GPUs; one rank of several.
+    {[](const JobReport& report, const Figures&) {
+       return report.ranks.size() == 1 &&
+              find_finding(report.diagnostics, unmatched_code(UnmatchedReason::own_devices)) != nullptr;
+     },
+     &name_one_process},
+    {[](const JobReport& report, const Figures&) { return report.ranks.size() == 1; }, &name_one_rank},
+    // Split, but for most of the time.
+    {[](const JobReport& report, const Figures& f) { return f.any_split() && mostly_unknown(report, f); },
+     [](const JobReport& report, const Figures& f, Verdict& v) {
+       tell_split(report, f, v);
+       name_obstacle(report, v.why, v.next);
+     }},
+    // Split, and nobody was last.
+    {[](const JobReport& report, const Figures& f) { return f.any_split() && nobody_to_name(report); },
+     [](const JobReport& report, const Figures& f, Verdict& v) {
+       tell_split(report, f, v);
+       name_nobody(report, f, v);
+       v.why += report.losses.empty() ? "" : beside_words(report.losses, 0);
+       ask_for_missing_ranks(report, v);
+     }},
+    // Split, and nothing is worth a repair.
+    {[](const JobReport& report, const Figures& f) { return f.any_split() && report.losses.empty(); },
+     [](const JobReport& report, const Figures& f, Verdict& v) {
+       tell_split(report, f, v);
+       v.why = "No straggler stands out. " + timeline_words(f);
+       v.next = "Waiting is not what to fix first: look at computing and idle time.";
+       ask_for_missing_ranks(report, v);
+     }},
+    // Split, with losses.
+    {[](const JobReport&, const Figures& f) { return f.any_split(); },
+     [](const JobReport& report, const Figures& f, Verdict& v) {
+       tell_split(report, f, v);
+       name_losses(report, v);
+       ask_for_missing_ranks(report, v);
+     }},
+    // Nothing waits; nothing could be split.
+    {[](const JobReport& report, const Figures&) { return report.matching.calls == 0; },
+     &name_rows_that_wait_for_nobody},
+    {[](const JobReport&, const Figures&) { return true; },
+     [](const JobReport& report, const Figures&, Verdict& v) {
+       v.verdict = "Waiting and transfer could not be told apart.";
+       name_obstacle(report, v.why, v.next);
+     }},
+};
+
+// What a finding says of ranks, up to its colon: "Rank 2: 24 kernels were launched and none was recorded." "": nothing.
+std::string told_of_ranks(const JobReport& report, FindingCode code) {
+  std::vector<int32_t> ranks;
+  std::string_view first;
+  for (const Finding& f : report.diagnostics) {
+    if (f.code != code || f.severity == Severity::info) continue;
+    if (first.empty()) first = f.message;
+    if (f.rank.known()) ranks.push_back(f.rank.value);
+  }
+  if (first.empty()) return "";
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  const bool all = ranks.empty() || ranks.size() == report.ranks.size();
+  const std::string who = all && report.ranks.size() > 1 ? "Each rank" : "Rank " + human_ranks(ranks);
+  return fmt::format("{}: {}.", who, first.substr(0, first.find(':')));
+}
+
+// What of the job is in no row: said before what the rows say.
+void tell_what_is_missing(const JobReport& report, const Figures& f, Verdict& v) {
+  if (const std::string lost = told_of_ranks(report, kGpuRowsLost); !lost.empty()) {
+    v.verdict = lost + (f.calls > 0 ? " What others waited is a bound. " : " ") + v.verdict;
+    if (f.calls > 0) {
+      v.why = fmt::format("Collectives lack this member, so what others waited for it counts as transfer. {}",
+                          timeline_words(f));
+    }
+    v.next = "Record once more: the profiler lost the rows of a GPU.";
+  }
+  if (const std::string none = told_of_ranks(report, kNoGpuActivity); !none.empty()) {
+    v.verdict = none + (f.calls > 0 ? " " + v.verdict : "");
+    v.next = "Add ProfilerActivity.CUDA (of Intel GPUs XPU) to the profiler's activities." +
+             (f.calls > 0 ? " " + v.next : "");
+  }
+  if (!told_of_ranks(report, kKernelsLost).empty()) {
+    v.next = "Record once more, fewer steps or activities at once: the profiler lost kernels. " + v.next;
+  }
+  for (const FindingCode code : {kCallsWithoutKernel, kUnknownKernels, kCopiedCollectives, kKernelsLost}) {
+    if (const std::string told = told_of_ranks(report, code); !told.empty()) v.why = told + " " + v.why;
+  }
+}
+
+Verdict verdict_of_rows(const JobReport& report, const Figures& figures) {
+  if (const JobReport::Island* lead = leading_island(report); lead != nullptr) {
+    const JobReport own = report_of(report, *lead);
+    Verdict v = verdict_of_rows(own, figures_of(own));
+    v.verdict = fmt::format("{}. Ranks {}: {}", component_words(report), human_ranks(lead->ranks), v.verdict);
+    return v;
+  }
+  Verdict v;
+  if (!report.losses.empty()) v.severeness = severeness_of(report.losses.front().weight());
+  const auto* const rule =
+      std::find_if(std::begin(kRules), std::end(kRules), [&](const Rule& one) { return one.applies(report, figures); });
+  rule->say(report, figures, v);  // the last one always applies
+  return v;
+}
+
+}  // namespace
+
+const char* to_string(Severeness severeness) {
+  constexpr const char* kWords[] = {"small", "noticeable", "high", "critical"};
+  return kWords[static_cast<size_t>(severeness)];
+}
+
+Verdict verdict_of(const JobReport& report, const Figures& figures) {
+  Verdict v = verdict_of_rows(report, figures);
+  tell_what_is_missing(report, figures, v);
+  return v;
+}
+
+}  // namespace skewscope::report

@@ -1,0 +1,30 @@
+// What the agent knows of a file under its stamp, from when it was found to when its fate is decided.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "deliver.h"
+#include "scan.h"
+
+namespace skewscope::ship {
+
+struct Seen {
+  enum class State { watched, queued, waiting, unfinished, accepted, bad, left };
+  Candidate file;
+  State state = State::watched;
+  std::string reason;
+  std::chrono::steady_clock::time_point since;  // this stamp was first seen
+  uint64_t scan = 0;                            // that found it last
+  bool spooled = false;                         // known of the ledger: its own name may be gone
+  bool at_work = false;
+  int rank = -1;                                                    // once it is known
+  std::optional<std::chrono::steady_clock::time_point> unreadable;  // the last try, if it was
+
+  // Takes over what came of a delivery. `once`: nobody waits for it to be finished. `held`: the spool has it.
+  void settle(const Delivery& delivery, bool once, bool held);
+};
+
+}  // namespace skewscope::ship

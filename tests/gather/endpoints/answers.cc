@@ -1,0 +1,137 @@
+// What goes out: problem documents, pages and their policies, jobs as JSON; and what comes in as a job's settings.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "src/gather/endpoints/job_text.h"
+#include "src/gather/endpoints/pages.h"
+#include "src/gather/http/page_policy.h"
+#include "src/gather/http/response.h"
+
+namespace skewscope::gather {
+namespace {
+
+std::string field_of(const Response& response, const std::string& name) {
+  for (const auto& [key, value] : response.fields) {
+    if (key == name) return value;
+  }
+  return "";
+}
+
+JobState job_of(const std::string& name) {
+  JobState job;
+  job.name = name;
+  job.expected = 4;
+  job.arrived = 2;
+  job.missing_ranks = {1, 3};
+  job.missing = {{0, {1, 3}}};
+  return job;
+}
+
+TEST_CASE("who is refused for a time is told to come back within 30 s, and not all at once") {
+  std::vector<int> waits;
+  for (int i = 0; i < 200; ++i) waits.push_back(std::stoi(field_of(problem(503, "busy"), "Retry-After")));
+  CHECK(*std::min_element(waits.begin(), waits.end()) >= 1);
+  CHECK(*std::max_element(waits.begin(), waits.end()) <= 30);
+  CHECK(std::set<int>(waits.begin(), waits.end()).size() > 10);
+  CHECK(field_of(problem(404, "no such job"), "Retry-After").empty());
+}
+
+TEST_CASE("an answer without a body says no length, one with a body its own") {
+  Response nothing;
+  nothing.status = 204;
+  CHECK(head_of(nothing, "id", true).find("Content-Length") == std::string::npos);
+  Response some;
+  some.body = "12345";
+  const std::string head = head_of(some, "id", false);
+  CHECK(head.find("Content-Length: 5\r\n") != std::string::npos);
+  CHECK(head.find("Connection: close\r\n") != std::string::npos);
+  CHECK(head.substr(head.size() - 4) == "\r\n\r\n");
+}
+
+TEST_CASE("a report's page may run what its own policy names by hash, and nothing else that it names") {
+  const std::string hash = "'sha256-" + std::string(43, 'A') + "='";
+  const std::string honest =
+      policy_of_report("<meta content=\"default-src 'none'; script-src " + hash + "; style-src " + hash + "\">");
+  CHECK(honest.find("script-src " + hash + ";") != std::string::npos);
+  CHECK(honest.find("style-src " + hash + ";") != std::string::npos);
+  CHECK(honest.find("sandbox allow-scripts") != std::string::npos);
+  for (const char* forged : {"script-src *", "script-src 'unsafe-inline'", "script-src 'sha256-x' https://evil'", "",
+                             "script-src 'sha256-AAAA; connect-src *'"}) {
+    const std::string policy = policy_of_report(forged);
+    CHECK(policy.find("script-src 'none';") != std::string::npos);
+    CHECK(policy.find('*') == std::string::npos);
+    CHECK(policy.find("evil") == std::string::npos);
+  }
+}
+
+TEST_CASE("text from outside is no markup on a page") {
+  CHECK(escaped("<b a=\"1\" c='2'>&") == "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;");
+  JobState hostile = job_of("<script>alert(1)</script>");
+  hostile.report = ReportState::failed;
+  CHECK(job_page(hostile, "<script>alert(2)</script>").body.find("<script") == std::string::npos);
+  CHECK(jobs_page({hostile}, false, true).body.find("<script") == std::string::npos);
+}
+
+TEST_CASE("a job's page names its missing ranks and links the report once there is one") {
+  JobState job = job_of("run");
+  CHECK(job_page(job, "").body.find("<dd>1, 3</dd>") != std::string::npos);
+  CHECK(job_page(job, "").body.find("report.html") == std::string::npos);
+  job.report_generation = 1;
+  job.report = ReportState::partial;
+  CHECK(job_page(job, "").body.find("<a href=\"/v1/jobs/run/report.html\">partial</a>") != std::string::npos);
+}
+
+TEST_CASE("a report that failed is not linked by its state, and says why it failed") {
+  JobState job = job_of("run");
+  job.report = ReportState::failed;
+  job.report_exit_code = 3;
+  job.report_generation = 1;
+  const std::string page = job_page(job, "no trace can be read\n").body;
+  CHECK(page.find("failed (<a href=\"/v1/jobs/run/report.html\">the one before</a>)") != std::string::npos);
+  CHECK(page.find("<pre>no trace can be read\n</pre>") != std::string::npos);
+  CHECK(page.find("href=\"/v1/jobs/run/report.log\"") != std::string::npos);
+}
+
+TEST_CASE("a job that has received nothing shows no last byte") {
+  JobState job = job_of("run");
+  job.created = Time(std::chrono::seconds(1'700'000'000));
+  CHECK(job_page(job, "").body.find("<dt>Last byte</dt><dd>–</dd>") != std::string::npos);
+}
+
+TEST_CASE("a job's JSON has what its readers rely on") {
+  const std::string text = job_json(job_of("run"));
+  for (const char* part : {"\"arrived\":2", "\"expected\":4", "\"missing_ranks\":[1,3]", "\"report_state\":\"none\"",
+                           "\"bytes\":0", "\"generation\":0", "\"epoch\":0", "\"state\":\"receiving\""}) {
+    CHECK(text.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("a job's settings are taken whole or not at all") {
+  const auto good =
+      parse_job_settings(R"({"world_size": 8, "captures": 2, "deadline_s": 60, "retention_s": null})", false);
+  REQUIRE(good.problem == nullptr);
+  CHECK(good.settings.world_size == 8);
+  CHECK(good.settings.captures == 2);
+  CHECK(good.settings.deadline == std::chrono::seconds(60));
+  CHECK_FALSE(good.settings.retention);
+  CHECK(parse_job_settings("", false).problem == nullptr);
+  for (const char* bad :
+       {"[]", "{", "null", R"({"world_size": 0})", R"({"world_size": -1})", R"({"world_size": 1048577})",
+        R"({"world_size": 1.5})", R"({"captures": 10000})", R"({"deadline_s": "9"})", R"({"owner_uid": 0})",
+        R"({"nodes": ["n1"]})", R"({"anything": 1})"}) {
+    CHECK(parse_job_settings(bad, false).problem != nullptr);
+  }
+}
+
+TEST_CASE("only the registry says whose job it is and on which nodes it runs") {
+  const auto told = parse_job_settings(R"({"owner_uid": 1000, "nodes": ["n1", "n2"], "world_size": null})", true);
+  REQUIRE(told.problem == nullptr);
+  CHECK(told.settings.owner_uid == 1000U);
+  CHECK(told.settings.nodes == std::vector<std::string>{"n1", "n2"});
+  CHECK(parse_job_settings(R"({"nodes": ["../x"]})", true).problem != nullptr);
+  CHECK(parse_job_settings(R"({"owner_uid": 4294967296})", true).problem != nullptr);
+}
+
+}  // namespace
+}  // namespace skewscope::gather

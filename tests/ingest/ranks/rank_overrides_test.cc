@@ -1,0 +1,86 @@
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "src/ingest/ranks/rank_overrides.h"
+
+using skewscope::ErrorKind;
+using skewscope::ingest::RankOverrides;
+
+namespace {
+
+// A CSV file that lives as long as the object, of this process alone: tests run side by side.
+class MapFile {
+ public:
+  explicit MapFile(const std::string& text)
+      : path_(std::filesystem::temp_directory_path() /
+              ("skewscope_rank_map_" + std::to_string(getpid()) + "_" + std::to_string(counter_++) + ".csv")) {
+    std::ofstream(path_) << text;
+  }
+  ~MapFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  static inline int counter_ = 0;
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("a rank map answers by path, then by file name") {
+  const MapFile map("path,rank\n a/x.json , 3\n\"b,c.json\",5\r\ny.json,7\n\n");
+  const auto overrides = RankOverrides::make(map.path(), "");
+  REQUIRE(overrides.ok());
+  CHECK(overrides.value().from_map("a/x.json") == 3);
+  CHECK(overrides.value().from_map("./a/x.json") == 3);
+  CHECK(overrides.value().from_map("somewhere/b,c.json") == 5);
+  CHECK(overrides.value().from_map("deep/er/y.json") == 7);
+  CHECK(overrides.value().from_map("other/x.json") == -1);
+}
+
+TEST_CASE("a rank map that cannot be read or understood is a usage error that names the line") {
+  CHECK(RankOverrides::make("/no/such/map.csv", "").error().kind == ErrorKind::usage);
+  const MapFile words("x.json,three\n");
+  CHECK(RankOverrides::make(words.path(), "").error().message.find("line 1") != std::string::npos);
+  const MapFile twice("x.json,1\nx.json,2\n");
+  CHECK(RankOverrides::make(twice.path(), "").error().message.find("line 2") != std::string::npos);
+  const MapFile negative("x.json,-1\n");
+  CHECK(RankOverrides::make(negative.path(), "").error().kind == ErrorKind::usage);
+}
+
+TEST_CASE("a regex gives the rank by its named group, wherever the group stands") {
+  const auto rank_by = [](const char* pattern, const char* path) {
+    const auto overrides = RankOverrides::make("", pattern);
+    REQUIRE(overrides.ok());
+    return overrides.value().from_regex(path);
+  };
+  CHECK(rank_by("gpu(?P<rank>\\d+)", "job/gpu12.json") == 12);
+  CHECK(rank_by("gpu(?<rank>[0-9]+)", "job/gpu12.json") == 12);
+  CHECK(rank_by("(a|b)\\((?:x)[(](?P<host>h\\d)-(?P<rank>\\d+)", "b(x(h1-42") == 42);
+  CHECK(rank_by("gpu(?P<rank>\\d+)", "job/cpu12.json") == -1);
+  CHECK(rank_by("gpu(?P<rank>\\w+)", "job/gpuzero.json") == -1);
+  CHECK(rank_by("(?P<rank>\\d+)", "99999999999999999999.json") == -1);
+}
+
+TEST_CASE("a regex without a group named rank, or that is none, is a usage error") {
+  CHECK(RankOverrides::make("", "gpu(\\d+)").error().kind == ErrorKind::usage);
+  CHECK(RankOverrides::make("", "gpu(?P<rank>\\d+").error().kind == ErrorKind::usage);
+  CHECK(RankOverrides::make("", "gpu(?P<rank").error().kind == ErrorKind::usage);
+}
+
+TEST_CASE("a path as long as the system allows does not exhaust the stack") {
+  const auto overrides = RankOverrides::make("", "(.|x)*(?P<rank>\\d+)");
+  REQUIRE(overrides.ok());
+  CHECK(overrides.value().from_regex(std::string(1'000'000, 'a') + "7") == -1);
+}
+
+TEST_CASE("a rank map that is a folder or a device is a usage error") {
+  for (const char* map : {"/", "/dev/zero"}) {
+    const auto overrides = RankOverrides::make(map, "");
+    REQUIRE_FALSE(overrides.ok());
+    CHECK(overrides.error().kind == ErrorKind::usage);
+    CHECK(overrides.error().message.find("not a regular file") != std::string::npos);
+  }
+}
