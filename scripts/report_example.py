@@ -50,8 +50,10 @@ if late:
     show(late, rank=lambda row: row["rank"], waiting_caused=lambda row: ms(row["wait_originated_ns"]),
          why=lambda row: row["cause"], standing=lambda row: row["standing"],
          saved=lambda row: ms(row["saved_ns"]) + (" or more" if row["saved_at_least"] else ""))
+elif report.job["ranks_missing"]:
+    print(f"  not known: {len(report.job['ranks_missing'])} ranks are missing, and no waiting shows among those present")
 else:
-    print("  nobody waited for anybody, as far as the traces show")
+    print("  nobody: no waiting shows")
 for loss in report.losses:
     print(f"  {loss['kind']}: {loss['bound'].replace('_', ' ')} {percent(loss['gain_share'])} of the job. {loss['next']}")
 
@@ -63,6 +65,7 @@ for row in report.table("overlap"):
     key = (row["group_kind"], row["op"])
     operations[key]["time"] += row["time_ns"]
     operations[key]["exposed transfer"] += row["exposed_transfer_ns"]
+    operations[key]["exposed unsplit"] += row["exposed_unattributed_ns"]
     if row["hidden_ns"] is None:
         unknown.add(key)
     else:
@@ -71,7 +74,8 @@ if operations:
     show(sorted(operations.items(), key=lambda item: -item[1]["exposed transfer"]),
          group=lambda item: item[0][0], operation=lambda item: item[0][1], time=lambda item: ms(item[1]["time"]),
          hidden=lambda item: None if item[0] in unknown else percent(ratio(item[1]["hidden"], item[1]["time"])),
-         exposed_transfer=lambda item: ms(item[1]["exposed transfer"]))
+         exposed_transfer=lambda item: ms(item[1]["exposed transfer"]),
+         exposed_but_not_split=lambda item: ms(item[1]["exposed unsplit"]))
     if unknown:
         print("  -: the traces have no GPU rows, so nobody knows what computing hides")
 else:
