@@ -228,7 +228,7 @@ class Reader(unittest.TestCase):
         example = self.run_example(self.reports / "slow", self.reports)
         self.assertEqual((example.returncode, example.stderr), (0, ""))
         self.assertRegex(example.stdout, rf"rank +waiting caused +why +standing +saved\n +{SLOW_RANK} +\S+ ms +slower_kernels +cause")
-        self.assertRegex(example.stdout, r"group +operation +time +hidden +exposed transfer\n +TENSOR_MODEL_PARALLEL_GROUP +all_reduce")
+        self.assertRegex(example.stdout, r"group +operation +time +hidden +exposed transfer +exposed but not split\n +TENSOR_MODEL_PARALLEL_GROUP +all_reduce")
         self.assertRegex(example.stdout, rf"over 4 jobs\?\n +node +jobs +share of waiting caused\n +{SLOW_NODE} +2 ")
         self.assertIn("the traces name no host: experts, gloo\n", example.stdout)
         self.assertRegex(example.stdout, r"mean step +\S+ ms +\S+ ms")
