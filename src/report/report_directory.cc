@@ -174,7 +174,9 @@ Result<Done> write_files(const DirectoryContent& content, const WriteOptions& op
         if (wanted("csv")) csv = write_csv_tables(content.tables, directory / kTables);
       },
       [&] {
-        if (wanted("xlsx")) xlsx = write_xlsx(content.tables, directory / "report.xlsx");
+        if (!wanted("xlsx")) return;
+        const SummarySheet first = content.sheet ? content.sheet() : summary_sheet(content.summary());
+        xlsx = write_xlsx(first, content.tables, directory / "report.xlsx");
       },
       [&] {
         summary = write_text(directory / "summary.txt", content.summary());

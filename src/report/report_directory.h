@@ -9,6 +9,7 @@
 
 #include "skewscope/report.h"
 #include "src/report/fields/table.h"
+#include "src/report/tables/summary_sheet.h"
 
 namespace skewscope::report {
 
@@ -20,6 +21,7 @@ struct DirectoryContent {
   std::function<std::string()> json, summary, diagnostics;  // texts, made side by side
   std::function<std::string()> prometheus = nullptr;        // none where there is no such text
   std::function<std::string()> page = nullptr;              // index.html; none where there is no page
+  std::function<SummarySheet()> sheet = nullptr;            // first of report.xlsx; none: the lines of `summary`
 };
 
 // Errors as write_report.

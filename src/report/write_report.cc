@@ -1,5 +1,6 @@
 // What the commands leave behind.
 #include "report_directory.h"
+#include "src/report/fields/job_fields.h"
 #include "src/report/json/json_text.h"
 #include "src/report/json/prometheus_text.h"
 #include "src/report/page_data/html_page.h"
@@ -34,9 +35,10 @@ DirectoryContent content_of(const Runs& runs, std::string_view schema, std::stri
 }  // namespace report
 
 Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, const WriteOptions& options) {
-  report::DirectoryContent content = report::content_of(report, "skewscope.report/1", "report.json", stamp, options);
+  report::DirectoryContent content = report::content_of(report, report::kReportSchema, "report.json", stamp, options);
   content.views = embedded::report_views();
   content.prometheus = [&] { return report::prometheus_text(report); };
+  content.sheet = [&] { return report::summary_sheet(report); };
   return report::write_directory(content, options);
 }
 

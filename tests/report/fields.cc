@@ -17,6 +17,7 @@
 #include "src/report/fields/json_row.h"
 #include "src/report/fields/run_fields.h"
 #include "src/report/tables/component_rows.h"
+#include "src/report/words/verdict_row.h"
 
 using namespace skewscope;
 using namespace skewscope::report;
@@ -98,8 +99,8 @@ std::vector<Described> described() {
 }
 
 std::vector<Described> of_report() {
-  return described<JobFields, ClockFields, ComponentFields, ComponentTableFields, CommunicatorFields, RankFields,
-                   CollectiveFields, StragglerFields, CauseFields, FlowFields, EfficiencyFields, MatchingFields,
+  return described<JobFields, VerdictFields, ClockFields, ComponentFields, ComponentTableFields, CommunicatorFields,
+                   CommunicatorRankFields, RankFields, CollectiveFields, StragglerFields, CauseFields, FlowFields, EfficiencyFields, MatchingFields,
                    FindingFields, WhatIfFields, ProgramFields, OperationFields, OperationPartFields, PipelineFields,
                    StageFields, StepFields, ComponentStepFields, RankStepFields, OutsideStepsFields,
                    CollectiveStepFields, LossFields, FoundJobFields, OverlapFields, OverlapModuleFields, AllToAllFields,
@@ -183,6 +184,24 @@ bool allows_null(const Json& schema, const Json& property) {
   return std::any_of(kinds.begin(), kinds.end(), [](const Json& kind) { return kind.is_null() || kind == "null"; });
 }
 
+// Paths of the properties of a schema that have no description.
+void add_silent(const Json& schema, const std::string& path, std::vector<std::string>& silent) {
+  if (schema.is_array()) {
+    for (const Json& one : schema) add_silent(one, path, silent);
+  }
+  if (!schema.is_object()) return;
+  for (const auto& [key, value] : schema.items()) {
+    if (key == "properties" || key == "definitions") {
+      for (const auto& [name, property] : value.items()) {
+        if (key == "properties" && property.value("description", "").empty()) silent.push_back(path + "." + name);
+        add_silent(property, path + "." + name, silent);
+      }
+    } else {
+      add_silent(value, path, silent);
+    }
+  }
+}
+
 // Every field that is described stands in the schema, with its meaning and whether it may be null.
 void check_schema(const std::string& file, const std::vector<Described>& rows) {
   Json schema = Json::parse(text_in(file));
@@ -217,16 +236,56 @@ TEST_CASE("the page of fields is what the rows are described as") {
   CHECK(text_in("fields.md") == page());
 }
 
-TEST_CASE("no two fields of a row have one name, and each has a meaning") {
+TEST_CASE("no two fields of a row have one name in one place, and each has a meaning") {
   for (const auto& rows : {of_report(), of_scale(), of_compare()}) {
     for (const Described& row : rows) {
       INFO(row.about.path << " " << row.about.table);
-      std::set<std::string> names;
+      std::set<std::string> in_document, in_tables;
       for (const Told& field : row.fields) {
-        CHECK(names.insert(field.name).second);
+        INFO(field.name);
+        CHECK((field.in == In::tables || in_document.insert(field.name).second));
+        CHECK((field.in == In::document || in_tables.insert(field.name).second));
         CHECK_FALSE(field.meaning.empty());
       }
     }
+  }
+}
+
+TEST_CASE("every property of every schema says what it means") {
+  for (const char* document : {"report", "rank", "scale", "compare"}) {
+    std::vector<std::string> silent;
+    add_silent(Json::parse(text_in(std::string(document) + ".schema.json")), document, silent);
+    CHECK(silent == std::vector<std::string>());
+  }
+  std::vector<std::string> silent;
+  add_silent(Json::parse(R"({"properties": {"a": {"type": "integer"}, "b": {"description": "b", "items": {"properties":
+                             {"c": {}}}}}})"),
+             "", silent);
+  CHECK(silent == std::vector<std::string>{".a", ".b.c"});
+}
+
+TEST_CASE("a size that is not known is 0 in the document, as ever, and empty in tables") {
+  std::vector<JobReport::CollectiveRow> rows(2);
+  rows[1].bytes = 4096;
+  CHECK(row_json<CollectiveFields>(rows[0])["bytes"] == 0);
+  const Table table = table_of<CollectiveFields>(rows);
+  REQUIRE(table.columns[3].name == "bytes");
+  std::vector<Cell> cells;
+  table.fill(0, cells);
+  CHECK(cells[3] == Cell());
+  table.fill(1, cells);
+  CHECK(cells[3] == Cell(int64_t{4096}));
+}
+
+TEST_CASE("a list without members is known to be empty, whatever it lists") {
+  JobReport::Job job;
+  const Table table = row_table<JobFields>(job);
+  std::vector<Cell> cells;
+  table.fill(0, cells);
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    const std::string& name = table.columns[c].name;
+    INFO(name);
+    if (name == "hosts" || name == "ranks_missing" || name == "steps") CHECK(cells[c] == Cell(std::string()));
   }
 }
 
@@ -255,7 +314,7 @@ TEST_CASE("the columns of a table are the described fields, figures as six colum
   const std::vector<JobReport::CollectiveRow> rows(1);
   std::vector<std::string> names;
   for (const report::Column& column : table_of<CollectiveFields>(rows).columns) names.push_back(column.name);
-  CHECK(names.size() == 7 + 6 * 6);
+  CHECK(names.size() == 7 + 6 * 6);  // `bytes` once
   CHECK(names[7] == "wait_sum_ns");
   CHECK(names.back() == "bus_bandwidth_max_gb_per_s");
 }

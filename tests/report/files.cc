@@ -115,6 +115,44 @@ TEST_CASE("the database has the tables of the CSV files, with as many rows and t
   CHECK(query(database, "SELECT count(*) FROM collective_ranks WHERE note IS NULL AND complete") == 3);
 }
 
+TEST_CASE("a database says in one row each which job it is of, what its verdict is and what could be won") {
+  const ScratchDirectory scratch;
+  REQUIRE(write_report(small_job().report(), kStamp, {scratch / "out", false, {}}).ok());
+  const std::string database = scratch / "out/report.sqlite";
+  CHECK(query(database, "SELECT count(*) FROM job, verdict, efficiency, what_if, matching") == 1);
+  CHECK(query(database, "SELECT schema = 'skewscope.report/1' AND name = 'train' AND sessions = 1 FROM job") == 1);
+  CHECK(query(database, "SELECT ranks_present = '0 1 2' AND ranks_missing = '' FROM job") == 1);
+  CHECK(query(database, "SELECT recorded_ns IS NULL AND together_ranks = '' FROM what_if") == 1);
+  CHECK(query(database, "SELECT count(*) FROM communicator_ranks m JOIN ranks USING (rank) WHERE m.position = m.rank") ==
+        3);
+}
+
+TEST_CASE("a database knows its keys, and what its tables and columns mean") {
+  const ScratchDirectory scratch;
+  REQUIRE(write_report(small_job().report(), kStamp, {scratch / "out", false, {}}).ok());
+  const std::string database = scratch / "out/report.sqlite";
+  CHECK(query(database, "SELECT count(*) FROM pragma_foreign_key_list('collective_ranks')") == 2);
+  CHECK(query(database, "SELECT count(*) FROM pragma_foreign_key_check") == 0);
+  CHECK(query(database, "SELECT pk FROM pragma_table_info('communicators') WHERE name = 'id'") == 1);
+  CHECK(query(database, "SELECT instr(sql, '\"compute_ns\" INTEGER, -- while its GPU computed') > 0 FROM sqlite_master "
+                        "WHERE name = 'ranks'") == 1);
+  CHECK(query(database, "SELECT instr(sql, 'report --rank-tables') > 0 FROM sqlite_master "
+                        "WHERE name = 'rank_statistics'") == 1);
+}
+
+TEST_CASE("the bandwidth between two nodes is that of groups that lie on both and nowhere else") {
+  const ScratchDirectory scratch;
+  REQUIRE(write_report(small_job().report(), kStamp, {scratch / "out", false, {}}).ok());
+  const std::string database = scratch / "out/report.sqlite";
+  CHECK(query(database, "SELECT count(*) FROM node_pairs WHERE host = 'node-a' AND other_host = 'node-b'") == 1);
+  // 4000 bytes in 3 us, three ranks: 1.333 GB/s times 2 (n - 1) / n. The incomplete instance has no bandwidth.
+  CHECK(query(database, "SELECT round(1000 * bus_bandwidth_mean_gb_per_s) FROM node_pairs") == 1778);
+  HandBuilt without_hosts = small_job();
+  without_hosts.job.traces[1].host = "";
+  REQUIRE(write_report(without_hosts.report(), kStamp, {scratch / "unknown", false, {}}).ok());
+  CHECK(query(scratch / "unknown/report.sqlite", "SELECT count(*) FROM node_pairs") == 0);
+}
+
 TEST_CASE("a report directory is whole: every file, COMPLETE, and no temporary beside it") {
   const ScratchDirectory scratch;
   const JobReport report = small_job().report();
@@ -122,7 +160,7 @@ TEST_CASE("a report directory is whole: every file, COMPLETE, and no temporary b
   CHECK(names_in(scratch.path()) == std::vector<std::string>{"out"});
   CHECK(names_in(scratch / "out") == std::vector<std::string>{"COMPLETE", "diagnostics.json", "index.html",
                                                               "report.json", "report.sqlite", "summary.txt", "tables"});
-  CHECK(names_in(scratch / "out/tables").size() == 29);
+  CHECK(names_in(scratch / "out/tables").size() == 36);
   CHECK(read_file(scratch / "out/report.json") == to_json(report, kStamp));
   CHECK(read_file(scratch / "out/summary.txt") == terminal_summary(report, scratch / "out/", false));
 }
@@ -153,7 +191,7 @@ TEST_CASE("a copied report is what writing it there with the new stamp would hav
     for (const auto& entry : fs::recursive_directory_iterator(scratch / "out")) {
       if (entry.is_regular_file()) copied[entry.path()] = read_file(entry.path());
     }
-    CHECK(copied.size() == 6 + 29);
+    CHECK(copied.size() == 6 + 36);
     CHECK(read_file(scratch / "kept/report.json") == to_json(report, *first));
     REQUIRE(write_report(report, second, {scratch / "out", true, {}}).ok());
     for (const auto& [file, text] : copied) {
@@ -180,7 +218,7 @@ TEST_CASE("a report is not copied where it lacks its stamp, a file, or some of i
   const WriteOptions out{scratch / "out", false, {}};
   REQUIRE(write_report(small_job().report(), kStamp, {kept, false, {}}).ok());
   const std::vector<ReportFile> files = files_of_report(kept);
-  CHECK(files.size() == 6 + 29);
+  CHECK(files.size() == 6 + 36);
   const ReportStamp other{kStamp.tool_version, "another command", kStamp.created_utc};
   CHECK(kind_of(copy_report(kept, files, other, kStamp, out)) == ErrorKind::output);
   CHECK(kind_of(copy_report(scratch / "nowhere", files, kStamp, kStamp, out)) == ErrorKind::output);

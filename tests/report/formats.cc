@@ -52,6 +52,30 @@ TEST_CASE("a spreadsheet holds the rows of the CSV files, as another reader sees
   }
 }
 
+TEST_CASE("a spreadsheet begins with the verdict and times that people read, and its tables can be filtered") {
+  if (std::system("python3 -c 'pass' 2>/dev/null") != 0) {
+    WARN("skipped: no python3");
+    return;
+  }
+  const ScratchDirectory scratch;
+  REQUIRE(write_report(two_ranks().report(), kStamp, {scratch / "out", false, {"xlsx"}}).ok());
+  const std::string python = "python3 " SKEWSCOPE_SOURCE_DIR "/tests/report/read_xlsx.py ";
+  REQUIRE(std::system((python + (scratch / "out/report.xlsx") + " summary > " + (scratch / "sheet.csv")).c_str()) == 0);
+  const std::string sheet = read_file(scratch / "sheet.csv");
+  CHECK(sheet.rfind("Verdict,", 0) == 0);
+  CHECK(has_line(sheet, "Ranks,2 of 2"));
+  CHECK(has_line(sheet, "computing,1.20 ms,60 %"));  // hand_built.h: 600 us of 1 ms on each
+  CHECK(has_line(sheet, "communicators,1,a group of ranks that communicate"));
+  // The first sheet and that of a table, as the book holds them.
+  const std::string parts = "python3 -c \"import zipfile, re; b = zipfile.ZipFile('" + (scratch / "out/report.xlsx") +
+                            "'); x = b.read('xl/workbook.xml').decode(); n = re.findall('sheet name=.(.*?)[^a-z_]', x); "
+                            "s = b.read('xl/worksheets/sheet%d.xml' % (n.index('ranks') + 1)).decode(); "
+                            "print(n[0], 'autoFilter' in s, 'state=\\\"frozen\\\"' in s)\" > " +
+                            (scratch / "parts.txt");
+  REQUIRE(std::system(parts.c_str()) == 0);
+  CHECK(read_file(scratch / "parts.txt") == "summary True True\n");
+}
+
 TEST_CASE("spreadsheets and Prometheus texts are written only when asked for") {
   const ScratchDirectory scratch;
   REQUIRE(write_report(two_ranks().report(), kStamp, {scratch / "plain", false, {}}).ok());
@@ -65,9 +89,12 @@ TEST_CASE("figures for Prometheus are in base units, with labels of rank and kin
   const std::string text = report::prometheus_text(two_ranks().report());
   // hand_built.h: each GPU computes 600 us of its window of 1 ms.
   CHECK(has_line(
-      text, "skewscope_gpu_seconds_total{job_name=\"train\",rank=\"0\",host=\"node-a\",state=\"computing\"} 0.0006"));
+      text, "skewscope_gpu_seconds{job_name=\"train\",rank=\"0\",host=\"node-a\",state=\"computing\"} 0.0006"));
   CHECK(has_line(text, "skewscope_ranks{job_name=\"train\",state=\"present\"} 2"));
-  CHECK(has_line(text, "# TYPE skewscope_gpu_seconds_total counter"));
+  CHECK(has_line(text, "# TYPE skewscope_gpu_seconds gauge"));
+  // A job's figures fall from one job to the next: no rate can be had of them.
+  CHECK(text.find(" counter\n") == std::string::npos);
+  CHECK(text.find("_total") == std::string::npos);
   // 4000 bytes in 2 us, two ranks: 2 GB/s times 2 (n - 1) / n = 1.
   CHECK(text.find("collective=\"all_reduce\"") != std::string::npos);
   CHECK(text.find("message_size=\"4000\"} 2\n") != std::string::npos);

@@ -84,6 +84,24 @@ TEST_CASE("where nothing was replayed a straggler gains at most the exposed wait
   CHECK(r.losses[0].gain_ns == 200'000);
 }
 
+TEST_CASE("where calls of a rank overlap, as gloo's threads run them, no loss is longer than the job") {
+  JobReport r = four_ranks();
+  for (JobReport::RankRow& row : r.ranks) {
+    row.total_ns = row.compute_ns = row.exposed_communication_ns = row.idle_ns = row.idle_host_wait_ns = 0;
+    row.wait_ns = 1'600'000;        // two calls at once,
+    row.exposed_wait_ns = 800'000;  // 800 us of each
+    row.transfer_ns = row.exposed_transfer_ns = 0;
+  }
+  blame_rank_2(r, std::nullopt, 0);
+  r.stragglers[0].wait_caused_ns = r.stragglers[0].wait_originated_ns = 4 * 1'600'000;
+  // Two sessions of 1 ms: the ranks ran for 2 ms.
+  r.components = {{0, {0, 1, 2, 3}, 1'000'000}, {1, {0, 1, 2, 3}, 1'000'000}};
+  r = with_losses(r);
+  REQUIRE(r.losses.size() == 1);
+  CHECK(r.losses[0].gain_share == Approx(0.4));
+  CHECK(r.losses[0].gain_ns == 800'000);
+}
+
 TEST_CASE("half of the time waiting is nothing to act on where no repair gains anything") {
   JobReport r = four_ranks();
   for (JobReport::RankRow& row : r.ranks) {

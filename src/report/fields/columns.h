@@ -37,13 +37,14 @@ Cell to_cell(const std::optional<Value>& value) {
 inline Cell to_cell(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return to_cell(std::move(text));
+  return text;  // a list without words is known, as one without ranks is
 }
-inline Cell to_cell(const std::vector<int32_t>& ranks) {
+template <class Number>
+requires std::is_integral_v<Number> Cell to_cell(const std::vector<Number>& numbers) {
   std::string text;
-  for (const int32_t rank : ranks) {
+  for (const Number number : numbers) {
     if (!text.empty()) text += ' ';
-    text += std::to_string(rank);
+    text += std::to_string(number);
   }
   return text;
 }
@@ -63,6 +64,7 @@ struct ColumnOf {
   std::string name;
   ColumnType type;
   Cell (*cell)(const Row& row);
+  std::string meaning = "";
 };
 
 template <auto Member, class Row>
@@ -120,7 +122,7 @@ template <auto Inner, class Row, auto Value, auto Known>
 void add_column(const Field<Value, Known>& field, std::vector<ColumnOf<Row>>& columns) {
   using Described = Field<Value, Known>;
   using Type = std::remove_cvref_t<decltype(std::invoke(Value, std::declval<const RowOf<Value>&>()))>;
-  columns.push_back({field.name, type_of<Type>(), &field_cell<Described, Inner, Row>});
+  columns.push_back({field.name, type_of<Type>(), &field_cell<Described, Inner, Row>, field.meaning});
 }
 
 // wait_sum_ns, wait_mean_ns, ... of a member wait_ns.
@@ -129,12 +131,15 @@ void add_column(const StatisticsField<Set, kWhole>& field, std::vector<ColumnOf<
   const std::string name = field.name, unit = kWhole ? "_ns" : "_gb_per_s",
                     stem = name.substr(0, name.size() - unit.size());
   const ColumnType type = kWhole ? ColumnType::integer : ColumnType::real;
-  columns.push_back({stem + "_sum" + unit, type, &figure_cell<Set, kWhole, &Statistics::sum, Row>});
-  columns.push_back({stem + "_mean" + unit, type, &figure_cell<Set, kWhole, &Statistics::mean, Row>});
-  columns.push_back({stem + "_median" + unit, type, &figure_cell<Set, kWhole, &Statistics::median, Row>});
-  columns.push_back({stem + "_p99" + unit, type, &figure_cell<Set, kWhole, &Statistics::p99, Row>});
-  columns.push_back({stem + "_min" + unit, type, &figure_cell<Set, kWhole, &Statistics::min, Row>});
-  columns.push_back({stem + "_max" + unit, type, &figure_cell<Set, kWhole, &Statistics::max, Row>});
+  const auto add = [&](const char* figure, Cell (*cell)(const Row& row)) {
+    columns.push_back({stem + "_" + figure + unit, type, cell, std::string(figure) + ": " + field.meaning});
+  };
+  add("sum", &figure_cell<Set, kWhole, &Statistics::sum, Row>);
+  add("mean", &figure_cell<Set, kWhole, &Statistics::mean, Row>);
+  add("median", &figure_cell<Set, kWhole, &Statistics::median, Row>);
+  add("p99", &figure_cell<Set, kWhole, &Statistics::p99, Row>);
+  add("min", &figure_cell<Set, kWhole, &Statistics::min, Row>);
+  add("max", &figure_cell<Set, kWhole, &Statistics::max, Row>);
 }
 
 template <class Fields, class Row = typename Fields::Row, auto Inner = nullptr>
@@ -163,7 +168,7 @@ Table make_table(const char* name, const Row* rows, size_t count, std::vector<Co
   Table table;
   table.name = name;
   table.rows = count;
-  for (const ColumnOf<Row>& column : columns) table.columns.push_back({column.name, column.type});
+  for (const ColumnOf<Row>& column : columns) table.columns.push_back({column.name, column.type, column.meaning});
   table.fill = [rows, columns = std::move(columns)](size_t row, std::vector<Cell>& cells) {
     cells.resize(columns.size());
     for (size_t c = 0; c < columns.size(); ++c) cells[c] = columns[c].cell(rows[row]);
@@ -185,14 +190,26 @@ Table make_table(const char* name, std::vector<Row>&& rows, std::vector<ColumnOf
   return table;
 }
 
+template <class Fields>
+Table described(Table table) {
+  table.meaning = Fields::kAbout.meaning;
+  return table;
+}
+
 // The table of described rows; they must outlive it, unless they are given away.
 template <class Fields>
 Table table_of(const std::vector<typename Fields::Row>& rows) {
-  return make_table<typename Fields::Row>(Fields::kAbout.table, rows, columns_of<Fields>());
+  return described<Fields>(make_table<typename Fields::Row>(Fields::kAbout.table, rows, columns_of<Fields>()));
 }
 template <class Fields>
 Table table_of(std::vector<typename Fields::Row>&& rows) {
-  return make_table<typename Fields::Row>(Fields::kAbout.table, std::move(rows), columns_of<Fields>());
+  return described<Fields>(make_table<typename Fields::Row>(Fields::kAbout.table, std::move(rows), columns_of<Fields>()));
+}
+// A table of this one row, or of none.
+template <class Fields>
+Table row_table(const typename Fields::Row& row, bool has_row = true) {
+  return described<Fields>(
+      make_table<typename Fields::Row>(Fields::kAbout.table, &row, has_row ? 1 : 0, columns_of<Fields>()));
 }
 
 }  // namespace skewscope::report

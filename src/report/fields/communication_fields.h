@@ -8,7 +8,7 @@ namespace skewscope::report {
 
 struct MatchingFields {
   using Row = JobReport::Matching;
-  static constexpr About kAbout = {"matching", "", "how calls of different ranks were matched"};
+  static constexpr About kAbout = {"matching", "matching", "how calls of different ranks were matched; one row"};
   static constexpr auto kFields = std::make_tuple(
       field<&Row::calls>("calls", "calls of all ranks"), field<&Row::matched>("matched", "in instances"),
       field<&Row::unmatched>("unmatched", "in none, although other ranks should have them"),
@@ -22,7 +22,8 @@ struct CollectiveFields {
   static constexpr About kAbout = {"collectives", "collectives", "calls of one operation, size and type in one group"};
   static constexpr auto kFields = std::make_tuple(
       field<&Row::communicator>("communicator", "id of communicators[]"), field<&Row::op>("op", "the operation"),
-      field<&Row::dtype>("dtype", "element type"), field<&Row::bytes>("bytes", "S of nccl-tests; 0: unknown"),
+      field<&Row::dtype>("dtype", "element type"), field<&Row::bytes>("bytes", "S of nccl-tests; 0: unknown", In::document),
+      unless_zero<&Row::bytes>("bytes", "S of nccl-tests; null: unknown", In::tables),
       field<&Row::count>("count", "instances"), field<&Row::exposed_wait_ns>("exposed_wait_ns", "sum over calls"),
       field<&Row::exposed_transfer_ns>("exposed_transfer_ns", "sum over calls"),
       times<&Row::wait_ns>("wait_ns", "waiting of a call for other members"),
@@ -38,7 +39,7 @@ struct CollectiveStepFields {
   static constexpr About kAbout = {"", "collective_steps", "calls launched in one step, summed over members"};
   static constexpr auto kFields = std::make_tuple(
       field<&Row::communicator>("communicator", "id of communicators[]"), field<&Row::op>("op", "the operation"),
-      field<&Row::dtype>("dtype", "element type"), field<&Row::bytes>("bytes", "S of nccl-tests; 0: unknown"),
+      field<&Row::dtype>("dtype", "element type"), unless_zero<&Row::bytes>("bytes", "S of nccl-tests; null: unknown"),
       field<&Row::session>("session", "capture of the job"), field<&Row::step>("step", "N of ProfilerStep#N"),
       field<&Row::calls>("calls", "calls of all members"),
       field<&Row::wait_ns>("wait_ns", "in calls, for other members"),
@@ -55,7 +56,7 @@ struct CallFields {
       field<&Row::communicator>("communicator", "id of communicators[]"),
       field<&Row::seq>("seq", "Seq where recorded, else the position within its communicator"),
       field<&Row::op>("op", "the operation"), field<&Row::dtype>("dtype", "element type"),
-      field<&Row::bytes>("bytes", "S of nccl-tests; 0: unknown"), field<&Row::rank>("rank", "the rank"),
+      unless_zero<&Row::bytes>("bytes", "S of nccl-tests; null: unknown"), field<&Row::rank>("rank", "the rank"),
       field<&Row::start_ns>("start_ns", "since the job's first event"),
       field<&Row::end_ns>("end_ns", "since the job's first event"),
       known<&Row::wait_ns>("wait_ns", "waiting for other members; with transfer_ns it sums to the length"),
@@ -105,7 +106,7 @@ struct OverlapFields {
       field<&Row::transfer_ns>("transfer_ns", "moving bytes"),
       field<&Row::unattributed_ns>("unattributed_ns", "not split"),
       known<&Row::hidden_ns>("hidden_ns", "of time_ns, while the rank computed; null: the traces have no GPU rows"),
-      known<&Row::hidden_share>("hidden_share", "hidden_ns / time_ns"),
+      known<&Row::hidden_share>("hidden_share", "hidden_ns / time_ns: of the calls"),
       field<&Row::exposed_wait_ns>("exposed_wait_ns", "waiting while the rank computed nothing"),
       field<&Row::exposed_transfer_ns>("exposed_transfer_ns", "transfer while the rank computed nothing"),
       field<&Row::exposed_unattributed_ns>("exposed_unattributed_ns", "not split, while the rank computed nothing"));
@@ -139,7 +140,7 @@ struct OverlapModuleFields {
       field<&Row::transfer_ns>("transfer_ns", "moving bytes"),
       field<&Row::unattributed_ns>("unattributed_ns", "not split"),
       known<&Row::hidden_ns>("hidden_ns", "of time_ns, while the rank computed; null: the traces have no GPU rows"),
-      known<&Row::hidden_share>("hidden_share", "hidden_ns / time_ns"),
+      known<&Row::hidden_share>("hidden_share", "hidden_ns / time_ns: of the calls"),
       field<&Row::exposed_wait_ns>("exposed_wait_ns", "waiting while the rank computed nothing"),
       field<&Row::exposed_transfer_ns>("exposed_transfer_ns", "transfer while the rank computed nothing"),
       field<&Row::exposed_unattributed_ns>("exposed_unattributed_ns", "not split, while the rank computed nothing"));

@@ -25,7 +25,7 @@ struct LossFields {
 
 struct EfficiencyFields {
   using Row = JobReport::Efficiency;
-  static constexpr About kAbout = {"efficiency", "", "POP and TALP efficiencies of the job, 0..1"};
+  static constexpr About kAbout = {"efficiency", "efficiency", "POP and TALP efficiencies of the job, 0..1; one row"};
   static constexpr auto kFields = std::make_tuple(
       known<&Row::parallel>("parallel", "load_balance x communication: what of the GPUs' time is computing"),
       known<&Row::load_balance>("load_balance", "mean computing of a rank over the most of any"),
@@ -40,9 +40,11 @@ struct EfficiencyFields {
                           "null: no pipeline, or not known"));
 };
 
+inline bool stand_out_together(const JobReport::WhatIf& row) { return !row.together.empty(); }
+
 struct WhatIfFields {
   using Row = JobReport::WhatIf;
-  static constexpr About kAbout = {"what_if", "", "lengths of the job, replayed"};
+  static constexpr About kAbout = {"what_if", "what_if", "lengths of the job, replayed; one row"};
   static constexpr auto kFields = std::make_tuple(
       known<&Row::recorded_ns>("recorded_ns", "as recorded"),
       known<&Row::replayed_ns>("replayed_ns", "replayed unchanged"),
@@ -56,12 +58,15 @@ struct WhatIfFields {
                                   "every saved_ns is a bound: calls that are not matched or miss a member may hold "
                                   "waiting that stays in the replay, or ranks share a GPU, compute at once for two "
                                   "hundredths of the job or more, and slow their peers' kernels"),
-      unless_zero<&Row::steps>("steps", "a length divided by them is a step time; null: no profiler steps recorded"));
+      unless_zero<&Row::steps>("steps", "a length divided by them is a step time; null: no profiler steps recorded"),
+      field<&Row::together>("together_ranks", "ranks that stand out only together; empty: none", In::tables),
+      where<&Row::together_saved_ns, &stand_out_together>(
+          "together_saved_ns", "by which the job is shorter with these at their peers' pace", In::tables));
 };
 
 struct ProgramFields {
   using Row = JobReport::WhatIf::Program;
-  static constexpr About kAbout = {"what_if/programs", "", "ranks that run one program"};
+  static constexpr About kAbout = {"what_if/programs", "what_if_programs", "ranks that run one program"};
   static constexpr auto kFields = std::make_tuple(
       field<&Row::ranks>("ranks", "who runs it"), field<&Row::work_ns>("work_ns", "local work of one rank, the median"),
       field<&Row::saved_ns>("saved_ns", "of the longest program: by which the job is shorter with all at the mean"),
@@ -89,10 +94,10 @@ struct OperationFields {
           "and no shorter than the longest rank's transfers of the operation, which still take their time beside "
           "computation. At most that is what prefetching or overlapping them gains. null: not replayed, since more "
           "than transfer may follow the last arrivals known"),
-      known<&Row::hidden_share>("hidden_share", "hidden_saved_ns / replayed_ns"),
+      known<&Row::hidden_share>("hidden_saved_share", "hidden_saved_ns / replayed_ns: of the job; overlap[].hidden_share is of the calls"),
       known<&Row::faster_saved_ns>("faster_saved_ns",
                                    "by which the job is shorter when these transfers take half as long"),
-      known<&Row::faster_share>("faster_share", "faster_saved_ns / replayed_ns"));
+      known<&Row::faster_share>("faster_saved_share", "faster_saved_ns / replayed_ns"));
 };
 
 struct OperationPartFields {
@@ -108,7 +113,7 @@ struct OperationPartFields {
       known<&Row::hidden_saved_ns>("hidden_saved_ns",
                                    "by which the job is shorter when nobody waits for these transfers, as for the "
                                    "whole operation; null: not replayed"),
-      known<&Row::hidden_share>("hidden_share", "hidden_saved_ns / replayed_ns"));
+      known<&Row::hidden_share>("hidden_saved_share", "hidden_saved_ns / replayed_ns: of the job; overlap[].hidden_share is of the calls"));
 };
 
 struct PipelineFields {

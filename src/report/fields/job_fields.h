@@ -6,15 +6,19 @@
 
 namespace skewscope::report {
 
+constexpr const char* kReportSchema = "skewscope.report/1";
+inline const char* report_schema(const JobReport::Job&) { return kReportSchema; }
+
 struct JobFields {
   using Row = JobReport::Job;
-  static constexpr About kAbout = {"job", "", "the job that is reported"};
+  static constexpr About kAbout = {"job", "job", "the job that is reported; one row"};
   static constexpr auto kFields = std::make_tuple(
+      field<&report_schema>("schema", "of report.json, and of these tables", In::tables),
       field<&Row::name>("name", "name of the job"),
       field<&Row::world_size>("world_size", "ranks of the job; 0: not known"),
       field<&Row::ranks_present>("ranks_present", "ranks with a trace"),
       field<&Row::ranks_missing>("ranks_missing", "ranks without one"),
-      field<&Row::hosts>("hosts", "machines that the traces name"),
+      field<&Row::hosts>("hosts", "machines that the traces name; empty: no trace names its own"),
       field<&Row::steps>("steps", "numbers N of ProfilerStep#N that any rank recorded"),
       text<&Row::step_basis>("step_basis",
                              "what a step is: gpu, what was launched in ProfilerStep#N, as it ran on the GPU; host, "
@@ -22,6 +26,7 @@ struct JobFields {
                              "Reports without this property have windows of the hosts as steps"),
       field<&Row::window_start_ns>("window_start_ns", "Unix time of the job's first event on the common clock"),
       field<&Row::window_ns>("window_ns", "from the job's first event to its last"),
+      field<&Row::sessions>("sessions", "captures of the job, one after the other"),
       field<&Row::vendor>("vendor", "who made the GPUs; cpu: a job without a GPU; mixed: several"));
 };
 
@@ -81,6 +86,18 @@ struct CommunicatorFields {
       field<&Row::collectives>("collectives", "instances of its calls"),
       text<&Row::link>("link", "what the members talk over; null: not known"),
       known<&Row::link_peak_gb_per_s>("link_peak_gb_per_s", "what the link can do, of one member, one direction"));
+};
+
+struct CommunicatorRank {
+  int32_t communicator = 0, position = 0, rank = 0;
+};
+struct CommunicatorRankFields {
+  using Row = CommunicatorRank;
+  static constexpr About kAbout = {"", "communicator_ranks", "a member of a group: communicators.ranks as rows"};
+  static constexpr auto kFields = std::make_tuple(
+      field<&Row::communicator>("communicator", "id of communicators[]"),
+      field<&Row::position>("position", "among the group's members, from 0"),
+      field<&Row::rank>("rank", "the member; not in the table ranks where the job lacks its trace"));
 };
 
 struct RankFields {
@@ -272,7 +289,9 @@ struct FlowFields {
 
 struct RankStatisticFields {
   using Row = JobReport::RankStatistic;
-  static constexpr About kAbout = {"", "rank_statistics", "a figure of the ranks' own tables, over ranks"};
+  static constexpr About kAbout = {
+      "", "rank_statistics",
+      "a figure of the ranks' own tables, over ranks; no row: made by report --rank-tables gpu, or all"};
   static constexpr auto kFields = std::make_tuple(
       field<&Row::table>("table", "table of skewscope rank"), field<&Row::key>("key", "row of that table"),
       field<&Row::metric>("metric", "column of that table"),

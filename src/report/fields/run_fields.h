@@ -128,7 +128,8 @@ struct CollectivePartFields {
       std::make_tuple(field<&Row::communicator>("communicator", "id in the new run"),
                       field<&Row::role>("role", "what its group is for"), field<&Row::members>("ranks", "its members"),
                       field<&Row::op>("op", "the operation"), field<&Row::dtype>("dtype", "element type"),
-                      field<&Row::bytes>("bytes", "S of nccl-tests; 0: unknown"),
+                      field<&Row::bytes>("bytes", "S of nccl-tests; 0: unknown", In::document),
+                      unless_zero<&Row::bytes>("bytes", "S of nccl-tests; null: unknown", In::tables),
                       field<&Row::part>("part", "wait, transfer, exposed_wait or exposed_transfer"),
                       members_of<&Row::change, ChangeFields>());
 };

@@ -21,6 +21,7 @@ enum class ColumnType : uint8_t { integer, real, text, boolean };
 struct Column {
   std::string name;
   ColumnType type = ColumnType::integer;
+  std::string meaning;  // "": not described
 };
 
 // monostate: not determined (an empty CSV field, NULL in SQLite). A view is of text that its table's row refers to.
@@ -28,6 +29,7 @@ using Cell = std::variant<std::monostate, int64_t, double, bool, std::string_vie
 
 struct Table {
   std::string name;
+  std::string meaning;  // of one row; "": not described
   std::vector<Column> columns;
   size_t rows = 0;
   // Fills `cells` (as many as columns) with row `row` < rows.

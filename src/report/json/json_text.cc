@@ -12,7 +12,7 @@
 #include "src/report/rows/islands.h"
 #include "src/report/rows/step_rows.h"
 #include "src/report/words/data_quality.h"
-#include "src/report/words/verdict.h"
+#include "src/report/words/verdict_row.h"
 
 namespace skewscope {
 namespace report {
@@ -20,16 +20,7 @@ namespace {
 
 // `confidence`: what the input of the whole job allows.
 Json verdict_json(const JobReport& report, const char* confidence) {
-  const Verdict verdict = verdict_of(report, figures_of(report));
-  const JobReport::Loss* const most = report.losses.empty() ? nullptr : &report.losses.front();
-  return {{"sentence", verdict.verdict},
-          {"why", verdict.why},
-          {"next", verdict.next},
-          {"severity", to_string(verdict.severeness)},
-          {"confidence", confidence},
-          {"gain_ns", most == nullptr ? Json() : Json(most->gain_ns)},
-          {"gain_share", most == nullptr ? Json() : Json(most->gain_share)},
-          {"gain_bound", most == nullptr ? Json() : Json(to_string(most->bound))}};
+  return row_json<VerdictFields>(verdict_row(report, confidence));
 }
 
 Json what_if_json(const JobReport::WhatIf& w) {
@@ -98,7 +89,7 @@ std::string diagnostics_json(const Findings& findings) {
 
 std::string to_json(const JobReport& r, const ReportStamp& stamp) {
   using namespace report;
-  return text_of({{"schema", "skewscope.report/1"},
+  return text_of({{"schema", kReportSchema},
                   {"tool_version", stamp.tool_version},
                   {"command", stamp.command},
                   {"created_utc", stamp.created_utc},

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <vector>
+
+#include "src/report/rows/step_rows.h"
 
 namespace skewscope::report {
 namespace {
@@ -38,6 +40,16 @@ class MetricLines {
 
 double seconds(int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
+// One series of each kind: which ranks cause it is text that changes from job to job.
+std::vector<JobReport::Loss> worst_of_each_kind(const JobReport& report) {
+  std::vector<JobReport::Loss> worst;
+  for (const JobReport::Loss& loss : report.losses) {  // what weighs most first
+    const bool known = std::any_of(worst.begin(), worst.end(), [&](const auto& one) { return one.kind == loss.kind; });
+    if (!known) worst.push_back(loss);
+  }
+  return worst;
+}
+
 void add_job(const JobReport& report, MetricLines& lines) {
   lines.family("skewscope_ranks", "gauge", "Ranks of the job, and those whose traces are there.");
   lines.sample("state=\"world\"", report.job.world_size);
@@ -53,13 +65,23 @@ void add_job(const JobReport& report, MetricLines& lines) {
   for (const auto& [kind, value] : efficiencies) {
     if (value >= 0) lines.sample(fmt::format("kind=\"{}\"", kind), value);
   }
-  lines.family("skewscope_calls_total", "counter", "Collective calls, matched with their peers or not.");
+  lines.family("skewscope_sessions", "gauge", "Captures of the job.");
+  lines.sample("", report.job.sessions);
+  if (const int64_t step_ns = mean_step_ns(report); step_ns > 0) {
+    lines.family("skewscope_step_seconds", "gauge", "Mean length of a step.");
+    lines.sample("", seconds(step_ns));
+  }
+  lines.family("skewscope_gain_ratio", "gauge", "By how much the job would be shorter without a loss, of its length.");
+  for (const JobReport::Loss& loss : worst_of_each_kind(report)) {
+    lines.sample(fmt::format("kind=\"{}\",bound=\"{}\"", to_string(loss.kind), to_string(loss.bound)), loss.gain_share);
+  }
+  lines.family("skewscope_calls", "gauge", "Collective calls, matched with their peers or not.");
   lines.sample("state=\"matched\"", static_cast<double>(report.matching.matched));
   lines.sample("state=\"unmatched\"", static_cast<double>(report.matching.unmatched));
 }
 
 void add_ranks(const JobReport& report, MetricLines& lines) {
-  lines.family("skewscope_gpu_seconds_total", "counter", "GPU time of a rank by what it was spent on.");
+  lines.family("skewscope_gpu_seconds", "gauge", "GPU time of a rank by what it was spent on.");
   for (const JobReport::RankRow& r : report.ranks) {
     const std::pair<const char*, int64_t> states[] = {{"computing", r.compute_ns},
                                                       {"exposed_wait", r.exposed_wait_ns},
@@ -70,7 +92,7 @@ void add_ranks(const JobReport& report, MetricLines& lines) {
       lines.sample(fmt::format("rank=\"{}\",host=\"{}\",state=\"{}\"", r.rank, label(r.host), state), seconds(ns));
     }
   }
-  lines.family("skewscope_wait_caused_seconds_total", "counter", "Waiting of others that was charged to a rank.");
+  lines.family("skewscope_wait_caused_seconds", "gauge", "Waiting of others that was charged to a rank.");
   for (const JobReport::RankRow& r : report.ranks) {
     lines.sample(fmt::format("rank=\"{}\",host=\"{}\"", r.rank, label(r.host)), seconds(r.delay_caused_ns));
   }

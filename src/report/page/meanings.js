@@ -17,6 +17,8 @@ const kMeanings = {
   phase: "Part of the training step: forward, backward or optimizer.",
   time_ns: "Time in these calls, summed over ranks; in seconds and parts of it.",
   hidden_share: "Share of the communication time during which the GPU computed, in per cent.",
+  hidden_saved_share: "How much shorter the job would be if nobody waited for these transfers, at most; in per cent of its length.",
+  faster_saved_share: "How much shorter the job would be if these transfers took half as long; in per cent of its length.",
   exposed_wait_ns: "Time during which the rank waited for others and computed nothing.",
   exposed_transfer_ns: "Time during which data moved and the rank computed nothing.",
   wait_ns: "Time from a rank's own arrival to that of the last rank.",

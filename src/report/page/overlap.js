@@ -35,8 +35,8 @@ export function overlapSection(data) {
       dataTable(data, "what_if_operations", [
         kind, ["size", "Ranks"], nodes, ["op", "Operation"], ["calls", "Calls"],
         ["exposed_transfer_ns", "Exposed transfer", { text: (row) => duration(row.exposed_transfer_ns) }],
-        ["hidden_share", "Hidden: job", { text: (row) => gain(row.hidden_share, "at most ") }], ["hidden_saved_ns", "Hidden: saves"],
-        ["faster_share", "Twice as fast: job", { text: (row) => gain(row.faster_share, faster) }], ["faster_saved_ns", "saves"]],
+        ["hidden_saved_share", "Hidden: job", { text: (row) => gain(row.hidden_saved_share, "at most ") }], ["hidden_saved_ns", "Hidden: saves"],
+        ["faster_saved_share", "Twice as fast: job", { text: (row) => gain(row.faster_saved_share, faster) }], ["faster_saved_ns", "saves"]],
       { sortBy: "hidden_saved_ns" })]),
     ...(parts.length === 0 ? [] : [
       element("p", { class: "soft" }, "One phase of an operation hidden alone, or the module that exposes most of it; such gains need not sum to the whole's."),
@@ -44,7 +44,7 @@ export function overlapSection(data) {
         ["group_kind", "Group", { text: (row) => kindWord(row.group_kind) }], ["op", "Operation"],
         ["phase", "Phase", { text: (row) => known(row.phase, String) }], ["module", "Module", { text: (row) => known(row.module, String) }],
         ["calls", "Calls"], ["exposed_transfer_ns", "Exposed transfer"],
-        ["hidden_share", "Hidden: job", { text: (row) => gain(row.hidden_share, "at most ") }], ["hidden_saved_ns", "Hidden: saves"]], { sortBy: "hidden_saved_ns" })]),
+        ["hidden_saved_share", "Hidden: job", { text: (row) => gain(row.hidden_saved_share, "at most ") }], ["hidden_saved_ns", "Hidden: saves"]], { sortBy: "hidden_saved_ns" })]),
     ...(modules.length === 0 ? [] : [
       element("h3", {}, "By module"),
       element("p", { class: "soft" }, "The module of the model that launched the calls, as ranges of the hosts name it: modules that the profiler records, FSDP's units, "

@@ -65,14 +65,20 @@ std::string own_node(const JobReport& report, const std::vector<int32_t>& ranks)
   return on_node == std::ssize(ranks) ? node : "";
 }
 
+// Without GPU rows the windows stand for the time of the ranks, over all sessions.
+int64_t recorded_ns(const JobReport& report) {
+  int64_t ns = 0;
+  for (const JobReport::Component& one : report.components) ns += std::ssize(one.ranks) * one.window_ns;
+  return ns > 0 ? ns : std::ssize(report.ranks) * report.job.window_ns;
+}
+
 class LossList {
   using Loss = JobReport::Loss;
 
  public:
   LossList(const JobReport& report, const Figures& f) : report_(report), f_(f) {
-    // Without GPU rows the window stands for the time of the ranks.
     const auto ranks = std::ssize(report.ranks);
-    all_ranks_ns_ = f.total_ns > 0 ? f.total_ns : ranks * report.job.window_ns;
+    all_ranks_ns_ = f.total_ns > 0 ? f.total_ns : recorded_ns(report);
     const int64_t replayed_ns = report.what_if.replayed_ns;
     length_ns_ = replayed_ns > 0 ? replayed_ns : ranks == 0 ? 0 : all_ranks_ns_ / ranks;
   }
@@ -114,7 +120,8 @@ class LossList {
     return (report_.what_if.saved_at_least ? "at least " : "") + human_percent(part);
   }
   double part_of_time(int64_t ns) const { return share(ns, all_ranks_ns_).value_or(0); }
-  int64_t exposed_wait_ns() const { return f_.total_ns > 0 ? f_.exposed_wait_ns : f_.wait_ns; }
+  // Of calls that overlap, as gloo's threads run them, each nanosecond counts once: no rank waits longer than it runs.
+  int64_t exposed_wait_ns() const { return f_.exposed_wait_ns; }
   double largest_gain() const {
     double largest = 0;
     for (const Loss& loss : losses_) largest = std::max(largest, loss.gain_share);
@@ -309,7 +316,7 @@ class LossList {
   }
 
   void add_exposed_transfer() {
-    const int64_t exposed_ns = f_.total_ns > 0 ? f_.exposed_transfer_ns : f_.transfer_ns;
+    const int64_t exposed_ns = f_.exposed_transfer_ns;
     const double taken = part_of_time(exposed_ns);
     const JobReport::WhatIf& w = report_.what_if;
     const double gain = replayed() && w.no_transfer_ns >= 0 ? saved_part(w.replayed_ns - w.no_transfer_ns) : taken;

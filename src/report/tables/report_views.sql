@@ -2,6 +2,20 @@
 -- microseconds, as there; sizes in "MB" are 2^20 bytes, bandwidths decimal GB/s. Waits and transfers are skewscope's:
 -- on one clock, over instances that were matched, not by order of calls.
 
+-- Bandwidth of pairs of nodes, and within one: of groups whose members all lie on the two hosts, which differ or are one.
+-- Weighted by instances; NULL: not known of any.
+CREATE VIEW node_pairs AS
+WITH places AS (SELECT m.communicator, min(r.host) AS host, max(r.host) AS other_host
+                FROM communicator_ranks m LEFT JOIN ranks r ON r.rank = m.rank
+                GROUP BY m.communicator HAVING count(r.host) = count(*) AND count(DISTINCT r.host) <= 2)
+SELECT p.host, p.other_host, c.op, count(DISTINCT c.communicator) AS groups, sum(c.count) AS count,
+       sum(c.count * c.bytes) AS bytes, sum(c.wait_sum_ns) AS wait_ns, sum(c.transfer_sum_ns) AS transfer_ns,
+       sum(c.bus_bandwidth_mean_gb_per_s * c.count) / sum(iif(c.bus_bandwidth_mean_gb_per_s IS NULL, NULL, c.count))
+         AS bus_bandwidth_mean_gb_per_s,
+       min(c.bus_bandwidth_min_gb_per_s) AS bus_bandwidth_min_gb_per_s, max(c.bus_bandwidth_max_gb_per_s) AS bus_bandwidth_max_gb_per_s
+FROM collectives c JOIN places p ON p.communicator = c.communicator
+GROUP BY p.host, p.other_host, c.op;
+
 -- One row per call of a rank.
 CREATE VIEW nccl_long AS
 SELECT c.instance AS collective_id, c.rank, g.name AS "Process Group Name", g.ranks AS "Process Group Ranks",

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <memory>
 #include <new>
+#include <set>
 
 namespace skewscope::report {
 namespace {
@@ -114,11 +116,60 @@ sqlite3_module rows_module() {
   return module;
 }
 
-bool write_table(sqlite3* database, const Table& table) {
+// Which column of which tables is the key of which table. Not of tables that may name ranks without a trace.
+struct Reference {
+  std::string_view column, table, key;
+  std::initializer_list<std::string_view> from;  // empty: every table with the column
+};
+const std::initializer_list<Reference> kReferences = {
+    {"communicator", "communicators", "id", {}},
+    {"late_in", "communicators", "id", {}},
+    {"waited_in", "communicators", "id", {}},
+    {"rank",
+     "ranks",
+     "rank",
+     {"clocks", "stragglers", "causes", "blame_flows", "collective_ranks", "unmatched", "rank_steps", "outside_steps"}},
+};
+
+class Keys {
+ public:
+  explicit Keys(const std::vector<Table>& tables) {
+    for (const Table& table : tables) {
+      for (const Column& column : table.columns) columns_.insert({table.name, column.name});
+    }
+  }
+  // "PRIMARY KEY", "REFERENCES communicators(id)" or "".
+  std::string of(const Table& table, const Column& column) const {
+    for (const Reference& one : kReferences) {
+      if (columns_.count({std::string(one.table), std::string(one.key)}) == 0) continue;
+      if (table.name == one.table && column.name == one.key) return " PRIMARY KEY";
+      const bool wanted = one.from.size() == 0 || std::find(one.from.begin(), one.from.end(), table.name) != one.from.end();
+      if (wanted && column.name == one.column) return fmt::format(" REFERENCES {}({})", one.table, one.key);
+    }
+    return "";
+  }
+
+ private:
+  std::set<std::pair<std::string, std::string>> columns_;
+};
+
+// With what table and columns mean as comments, which sqlite_master keeps and `.schema` shows.
+std::string create_statement(const Table& table, const Keys& keys) {
+  const auto comment = [](const std::string& meaning) { return meaning.empty() ? "" : " -- " + meaning; };
+  std::string sql = fmt::format("CREATE TABLE {} ({}\n", table.name, comment(table.meaning));
+  for (const Column& column : table.columns) {
+    const char* comma = &column == &table.columns.back() ? "" : ",";
+    sql += fmt::format("  \"{}\" {}{}{}{}\n", column.name, type_name(column.type), keys.of(table, column), comma,
+                       comment(column.meaning));
+  }
+  return sql + ")";
+}
+
+bool write_table(sqlite3* database, const Table& table, const Keys& keys) {
   static const sqlite3_module module = rows_module();
   const std::string rows = table.name + "_rows";
   return sqlite3_create_module(database, rows.c_str(), &module, const_cast<Table*>(&table)) == SQLITE_OK &&
-         run(database, fmt::format("CREATE TABLE {} ({})", table.name, declared_columns(table))) &&
+         run(database, create_statement(table, keys)) &&
          run(database, fmt::format("INSERT INTO {} SELECT * FROM {}", table.name, rows));
 }
 
@@ -132,7 +183,8 @@ Result<Done> write_sqlite(const std::vector<Table>& tables, const std::string& v
   // No journal, no fsync: the directory counts only once it is whole and renamed.
   bool fine = status == SQLITE_OK &&
               run(opened, "PRAGMA page_size=32768; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN");
-  for (size_t t = 0; fine && t < tables.size(); ++t) fine = write_table(opened, tables[t]);
+  const Keys keys(tables);
+  for (size_t t = 0; fine && t < tables.size(); ++t) fine = write_table(opened, tables[t], keys);
   fine = fine && run(opened, views) && run(opened, "COMMIT");
   if (!fine) return Error{ErrorKind::output, fmt::format("cannot write {}: {}", path, sqlite3_errmsg(opened))};
   return Done{};

@@ -5,6 +5,8 @@
 #include "src/report/fields/finding_fields.h"
 #include "src/report/fields/gain_fields.h"
 #include "src/report/fields/job_fields.h"
+#include "src/report/words/data_quality.h"
+#include "src/report/words/verdict_row.h"
 
 namespace skewscope::report {
 namespace {
@@ -31,12 +33,23 @@ Table operation_parts_table(const std::vector<Operation>& operations) {
   }
   auto columns = columns_of<OperationFields, PartRow, &PartRow::of>({"group_kind", "size", "nodes", "op"});
   for (auto& column : columns_of<OperationPartFields, PartRow, &PartRow::part>()) columns.push_back(std::move(column));
-  return make_table<PartRow>(OperationPartFields::kAbout.table, std::move(rows), std::move(columns));
+  return described<OperationPartFields>(
+      make_table<PartRow>(OperationPartFields::kAbout.table, std::move(rows), std::move(columns)));
 }
 
-Table pipeline_table(const JobReport::Pipeline& pipeline) {
-  return make_table<JobReport::Pipeline>(PipelineFields::kAbout.table, &pipeline, pipeline.stages > 0 ? 1 : 0,
-                                         columns_of<PipelineFields>());
+std::vector<CommunicatorRank> members_of_all(const std::vector<JobReport::CommunicatorRow>& groups) {
+  std::vector<CommunicatorRank> rows;
+  for (const JobReport::CommunicatorRow& group : groups) {
+    int32_t position = 0;
+    for (const int32_t rank : group.ranks) rows.push_back({group.id, position++, rank});
+  }
+  return rows;
+}
+
+std::vector<VerdictRow> verdict_rows(const JobReport& report) {
+  std::vector<VerdictRow> rows;
+  rows.push_back(verdict_row(report, confidence_of(data_quality(report))));
+  return rows;
 }
 
 }  // namespace
@@ -44,9 +57,15 @@ Table pipeline_table(const JobReport::Pipeline& pipeline) {
 Table diagnostics_table(const Findings& findings) { return table_of<FindingFields>(findings); }
 
 std::vector<Table> tables_of(const JobReport& report) {
-  return {table_of<RankFields>(report.ranks),
+  return {row_table<JobFields>(report.job),
+          table_of<VerdictFields>(verdict_rows(report)),
+          row_table<EfficiencyFields>(report.efficiency),
+          row_table<WhatIfFields>(report.what_if),
+          row_table<MatchingFields>(report.matching),
+          table_of<RankFields>(report.ranks),
           table_of<ClockFields>(report.clocks),
           table_of<CommunicatorFields>(report.communicators),
+          table_of<CommunicatorRankFields>(members_of_all(report.communicators)),
           table_of<CollectiveFields>(report.collectives),
           table_of<StragglerFields>(report.stragglers),
           table_of<CauseFields>(report.causes),
@@ -62,6 +81,7 @@ std::vector<Table> tables_of(const JobReport& report) {
           table_of<LossFields>(report.losses),
           table_of<FoundJobFields>(report.jobs_found),
           table_of<OutsideStepsFields>(report.outside_steps),
+          table_of<ProgramFields>(report.what_if.programs),
           table_of<OperationFields>(report.what_if.operations),
           operation_parts_table(report.what_if.operations),
           table_of<ComponentTableFields>(component_rows(report)),
@@ -71,7 +91,7 @@ std::vector<Table> tables_of(const JobReport& report) {
           table_of<AllToAllFields>(report.all_to_all),
           table_of<AllToAllRankFields>(joined(report.all_to_all, &JobReport::AllToAll::ranks)),
           table_of<AllToAllPairFields>(joined(report.all_to_all, &JobReport::AllToAll::pairs)),
-          pipeline_table(report.pipeline),
+          row_table<PipelineFields>(report.pipeline, report.pipeline.stages > 0),
           table_of<StageFields>(report.pipeline.by_stage)};
 }
 
