@@ -41,11 +41,15 @@ Result<bool> show_details(RankView& view, const DetailSource& details, const std
   return shown;
 }
 
-// By start.
+// In the order of what they show: the worst waits, then findings as the report lists them.
 std::vector<MergeWindow> windows_of(const CorrelatedJob& rooms, const Selection& selection, const Lateness& lateness) {
   const MergeOptions& options = selection.options();
   std::vector<MergeWindow> windows = worst_waits(rooms, selection, lateness, options.excerpts);
   for (const MergeWindow& finding : options.findings) windows.push_back(with_margin(finding));
+  return windows;
+}
+
+std::vector<MergeWindow> by_start(std::vector<MergeWindow> windows) {
   std::stable_sort(windows.begin(), windows.end(),
                    [](const MergeWindow& a, const MergeWindow& b) { return a.start < b.start; });
   return windows;
@@ -77,7 +81,7 @@ const char* to_string(MergeCategory category) {
 int64_t MergeResult::shown_ns() const {
   int64_t ns = 0;
   JobNs shown_to{INT64_MIN};
-  for (const MergeWindow& window : windows) {
+  for (const MergeWindow& window : merge::by_start(windows)) {
     const JobNs from = std::max(window.start, shown_to);
     if (window.end <= from) continue;
     ns += window.end - from;
@@ -101,7 +105,7 @@ Result<MergeResult> merge_trace(const CorrelatedJob& rooms, const MergeOptions& 
   const auto writer_owner =
       format == TraceFormat::json_gz ? merge::make_json_writer(path, zero) : merge::make_pftrace_writer(path, zero);
   merge::TraceWriter& writer = *writer_owner;
-  if (options.has_excerpts()) merge::write_windows(result.windows, writer);
+  if (options.has_excerpts()) merge::write_windows(merge::by_start(result.windows), writer);
 
   for (size_t i = 0; i < rooms.job.traces.size(); ++i) {
     const TraceIndex index(static_cast<int64_t>(i));
