@@ -225,6 +225,18 @@ class Cutter {
 
 }  // namespace
 
+const char* to_string(StepBasis basis) {
+  switch (basis) {
+    case StepBasis::none:
+      return "";
+    case StepBasis::gpu:
+      return "gpu";
+    case StepBasis::host:
+      return "host";
+  }
+  return "";
+}
+
 const char* to_string(StepPlace place) {
   switch (place) {
     case StepPlace::step:

@@ -15,7 +15,9 @@
 #include "skewscope/model/clock_model.h"
 #include "skewscope/model/collective_instance.h"
 #include "skewscope/model/found_job.h"
+#include "skewscope/model/pipeline.h"
 #include "skewscope/model/report_values.h"
+#include "skewscope/model/step_spans.h"
 
 namespace skewscope {
 
@@ -27,11 +29,11 @@ struct JobReport {
     std::vector<std::string> hosts;  // sorted
     std::vector<int64_t> steps;      // numbers of ProfilerStep#N seen by any rank, sorted
     int64_t window_start_ns = 0, window_ns = 0;
-    std::string vendor;
+    JobVendor vendor = JobVendor::unknown;
     int32_t sessions = 1;
     // Steps are "gpu", what was launched in them, as it ran there; "host", what the hosts ran, of a job without a GPU;
     // "": there are none, or, where there are some, the report is of a version that did not tell.
-    std::string step_basis;
+    StepBasis step_basis = StepBasis::none;
   } job;
 
   // This job and those that lay beside it in what was given, by time.
@@ -295,7 +297,7 @@ struct JobReport {
   // The pipeline that the ranks form, as their messages show it (model/pipeline.h); stages 0: none.
   struct Pipeline {
     int32_t stages = 0, micro_batches = 0, virtual_stages = 0;
-    std::string schedule;      // PipelineSchedule
+    PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
     int64_t window_ns = 0;     // of all its ranks: what the shares are of
     int64_t bubble_ns = -1;    // its ranks stood still for other stages; -1: not known
     double bubble_share = -1;  // of window_ns, as the others; -1: not known

@@ -32,8 +32,8 @@ struct JobTrace {
   std::string name;  // PT_PROFILER_JOB_NAME where present, else the folder's name
   int32_t world_size = 0;
   WorldSizeSource world_size_source = WorldSizeSource::nobody;
-  int32_t sessions = 1;           // captures; traces carry their session
-  std::string vendor;             // "nvidia", "amd", "intel", "cpu", "mixed"
+  int32_t sessions = 1;  // captures; traces carry their session
+  JobVendor vendor = JobVendor::unknown;
   std::vector<RankTrace> traces;  // sorted by (session, rank); at most one per (session, rank)
   CommunicatorTable communicators;
   StringTable strings;

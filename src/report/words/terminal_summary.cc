@@ -52,7 +52,7 @@ std::string job_words(const JobReport& report) {
   if (step_ns > 0) text += " of " + human_duration(step_ns);
   text += ", " + human_duration(job.window_ns) + (step_ns > 0 ? " recorded" : "");
   if (job.sessions > 1) text += fmt::format(", {} sessions", job.sessions);
-  return text + (job.vendor.empty() ? "" : ", " + job.vendor);
+  return job.vendor == JobVendor::unknown ? text : fmt::format("{}, {}", text, to_string(job.vendor));
 }
 
 std::string uncompared_words(const JobReport& report) {
