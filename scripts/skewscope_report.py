@@ -8,7 +8,9 @@
     report.table("collective_ranks")                 # a list of dicts
     report.frame("overlap")                          # a pandas DataFrame, where pandas is there
     report.sql("SELECT rank, sum(wait_ns) AS wait_ns FROM collective_ranks WHERE op = ? GROUP BY rank", "all_reduce")
-    Reports(find_reports("reports")).table("ranks")  # rows of all jobs, the job's name first
+    jobs = Reports(find_reports("reports"))
+    jobs.table("ranks")                              # rows of all jobs, the job's name first
+    jobs.joined("SELECT job, severity, gain_share FROM verdict ORDER BY gain_share DESC")
 
 Units are in the names: `_ns` nanoseconds (always int), `_gb_per_s` 1e9 bytes per second, `_ppb` parts per billion, `_share`
 0..1. None means "not determined", and it is never 0. What each figure means: include/skewscope/DEFINITIONS.md.
@@ -20,6 +22,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -35,9 +38,11 @@ Row = dict[str, Any]
 BOOLEANS = {"aligned", "complete", "reported", "saved_at_least"}
 # A CSV file has no types, and text may look like a number: a group's name, the only rank of a list.
 TEXTS = {"basis", "blocked_by", "bound", "cause", "code", "desc", "device_name", "domain", "dtype", "file", "first_file",
-         "group_kind", "host", "hosts", "kernel", "key", "kind", "link", "message", "method", "metric", "module", "name", "next",
-         "note", "op", "pattern", "phase", "place", "reason", "schedule", "severity", "source", "standing",
-         "table", "why"}
+         "confidence", "gain_bound", "group_kind", "host", "kernel", "key", "kind", "link", "message", "method", "metric",
+         "module", "name", "next", "note", "op", "pattern", "phase", "place", "reason", "schedule", "schema", "sentence", "severity",
+         "source", "standing", "step_basis", "table", "vendor", "why"}
+# Lists are text, "0 1 2"; one without members is "", which is known.
+LISTS = {"hosts", "outliers", "ranks_missing", "ranks_present", "together_ranks"}
 COUNTS_OF_RANKS = {"steps", "component_steps", "rank_statistics"}  # tables whose column `ranks` is a number, not a list
 REALS = ("_share", "_gb_per_s", "_ppb")
 REAL_NAMES = {"imbalance", "imbalance_per_call", "median", "parallel", "weight"}
@@ -84,7 +89,8 @@ class Report:
             raise ReportError(f"{self.path}: holds neither report.json nor report.sqlite; is it another command's directory?")
 
     def _name_in_tables(self) -> str:
-        jobs = self.sql("SELECT name FROM jobs_found WHERE reported") if "jobs_found" in self.tables() else []
+        known = {"job": "SELECT name FROM job", "jobs_found": "SELECT name FROM jobs_found WHERE reported"}  # the latter: 0.1.0
+        jobs = next((self.sql(query) for table, query in known.items() if table in self.tables()), [])
         return jobs[0]["name"] if jobs else self._database.resolve().parent.name
 
     def __repr__(self) -> str:
@@ -99,12 +105,13 @@ class Report:
 
     @property
     def job(self) -> Row:
-        """Name, world size, ranks present and missing, hosts, steps, and the window in ns."""
+        """Name, world size, ranks present and missing, hosts, steps, sessions, and the window in ns."""
         return self.json["job"]
 
     @property
     def verdict(self) -> Row:
-        """What the job loses and what to do first: sentence, why, next, severity, confidence, gain_ns, gain_share, gain_bound."""
+        """What the job loses and what to do first: sentence, why, next, severity, confidence, and of the largest
+        loss kind, ranks, gain_ns, gain_share, gain_bound."""
         return self.json["verdict"]
 
     @property
@@ -214,6 +221,20 @@ class Reports:
         """The rows of a query that is put to each report by itself: sums are those of one job."""
         return self.rows(lambda report: report.sql(query, *args))
 
+    def joined(self, query: str, *args: Any) -> list[Row]:
+        """The rows of a query over all jobs at once. Each table has the column `job` in front, by which tables are joined:
+        SELECT host, count(DISTINCT job) AS jobs FROM stragglers JOIN ranks USING (job, rank) GROUP BY host.
+        """
+        words = set(re.findall(r"\w+", query))
+        with closing(sqlite3.connect(":memory:")) as database:
+            for name in sorted({name for report in self for name in report.tables()} & words):
+                _copy_table(database, name, self.rows(lambda report: report.table(name) if name in report.tables() else []))
+            try:
+                cursor = database.execute(query, args)
+                return [dict(zip((column[0] for column in cursor.description or ()), row)) for row in cursor]
+            except sqlite3.Error as error:
+                raise ReportError(f"{error}; a table without rows in all of the reports is no table here") from error
+
 
 def find_reports(folder: PathLike) -> list[Path]:
     """The whole report directories at and below `folder`, by path; those of other commands are left out."""
@@ -249,7 +270,8 @@ def _bool_of(column: str, value: Any) -> Any:
 
 def value_of_field(table: str, column: str, text: str) -> Any:
     """The value that a field of a CSV file stands for."""
-    is_list = column == "outliers" or (column == "ranks" and table not in COUNTS_OF_RANKS)
+    is_list = (column in LISTS or (column == "ranks" and table not in COUNTS_OF_RANKS)
+               or (table, column) == ("job", "steps"))
     if text == "":
         return "" if is_list else None  # a list without ranks is known
     if column in BOOLEANS:
@@ -260,6 +282,15 @@ def value_of_field(table: str, column: str, text: str) -> Any:
         return float(text) if column.endswith(REALS) or column in REAL_NAMES else int(text)
     except ValueError:
         return text  # a column that this reader does not know yet
+
+
+def _copy_table(database: sqlite3.Connection, name: str, rows: list[Row]) -> None:
+    if not rows:
+        return
+    columns = list(dict.fromkeys(column for row in rows for column in row))  # reports of other versions may have others
+    database.execute(f'CREATE TABLE "{name}" ({", ".join(f"{chr(34)}{column}{chr(34)}" for column in columns)})')
+    database.executemany(f'INSERT INTO "{name}" VALUES ({", ".join("?" * len(columns))})',
+                         [[row.get(column) for column in columns] for row in rows])
 
 
 def _frame(rows: list[Row]) -> Any:

@@ -7,8 +7,9 @@
             train(batch)
             prof.step()
 
-Each capture of each rank becomes traces/pretrain-7b/pretrain-7b_rank3-of-8_step120.pt.trace.json.gz. A file has its name
-only when it is whole: it is written under a hidden name in the same folder and renamed. Rank and world size are those of
+Each capture of each rank becomes traces/pretrain-7b/pretrain-7b_rank3-of-8@node17_step120.pt.trace.json.gz; skewscope reads
+rank, world size and host from this name. A file has its name only when it is whole: it is written under a hidden name in
+the same folder and renamed. Rank and world size are those of
 torch.distributed where it runs, else of torchrun, Slurm or MPI. Copy this file beside the training script; it needs
 nothing but PyTorch, and for ship_to skewscope and flock (util-linux).
 """
@@ -66,6 +67,12 @@ def job_name():
     return "job"
 
 
+def host_name():
+    """Of this node, as a part of a file's name; "" where it has none of its own."""
+    host = re.sub(r"[^A-Za-z0-9.-]+", "-", os.uname().nodename).strip("-.")
+    return "" if host.startswith("localhost") else host
+
+
 def ship(path, target, world, capture):
     """Hands a file to `skewscope ship` in the background, one agent at a time on a node. Training goes on without it, too."""
     lock = os.path.join(os.path.dirname(path), f".{os.uname().nodename}.ship.lock")
@@ -102,7 +109,9 @@ def trace_handler(directory, job=None, ranks=None, ship_to=None, token_file=None
         folder = os.path.join(directory, job)
         os.makedirs(directory, exist_ok=True)
         make_own_folder(folder)
-        name = f"{job}_rank{rank}-of-{world}_step{profile.step_num}.pt.trace.json.gz"
+        host = host_name()
+        at = f"@{host}" if host else ""
+        name = f"{job}_rank{rank}-of-{world}{at}_step{profile.step_num}.pt.trace.json.gz"
         path, partial = os.path.join(folder, name), os.path.join(folder, f".{os.getpid()}.partial.{name}")
         try:
             profile.export_chrome_trace(partial)

@@ -82,6 +82,9 @@ struct ReportTask {
   uint64_t memory = 0;  // bytes it may use; more ends it
   int world_size = 0;   // ranks that the job has at least; 0: not known
   uint64_t room = 0;    // bytes that its output may have; more ends it
+  // Hosts of ranks, as the names tell that files came with: lines "CAPTURE FIRST LAST HOST", of ranks in a row; "": not
+  // known, or too many to tell.
+  std::string hosts = "";
 };
 using MakeReport = std::function<int(const ReportTask&)>;
 

@@ -103,8 +103,9 @@ class Assembler {
   }
 
   void report_useless_map(const std::vector<RankEvidence>& evidence) {
-    const bool used = std::any_of(evidence.begin(), evidence.end(),
-                                  [&](const RankEvidence& file) { return overrides_.from_map(file.file) >= 0; });
+    const bool used = std::any_of(evidence.begin(), evidence.end(), [&](const RankEvidence& file) {
+      return overrides_.from_map(file.file) >= 0 || !overrides_.host_from_map(file.file).empty();
+    });
     if (!overrides_.has_map() || used) return;
     result_.job.findings.push_back(
         finding_of_job(Severity::warning, "rank-map-no-match",

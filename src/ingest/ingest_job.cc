@@ -14,6 +14,7 @@
 #include "skewscope/ingest.h"
 #include "src/ingest/jobs/choose_job.h"
 #include "src/ingest/jobs/find_jobs.h"
+#include "src/ingest/ranks/file_name_host.h"
 #include "src/ingest/stamps/lost_base_time.h"
 #include "usable_files.h"
 
@@ -150,9 +151,21 @@ void leave_to_others(int32_t process, JobTrace& job) {
   }
 }
 
+// The host that the user says, else the trace, else who keeps it, else its name.
+void name_hosts(const IngestOptions& options, const ingest::RankOverrides& overrides, std::vector<TraceFile>& files) {
+  for (TraceFile& file : files) {
+    std::string said = overrides.host_from_map(file.evidence.file);
+    if (said.empty() && file.evidence.host.empty()) {
+      if (options.host_of) said = options.host_of(file.path);
+      if (said.empty()) said = ingest::host_in_name(file.evidence);
+    }
+    if (!said.empty()) file.evidence.host = file.linked.trace.host = std::move(said);
+  }
+}
+
 // All usable files, each one capture of one process; which rank, and of which job, is open.
 Result<std::vector<TraceFile>> read_all(const std::vector<std::string>& files, const IngestOptions& options,
-                                        StageTimer& timer, Exchange& exchange) {
+                                        const ingest::RankOverrides& overrides, StageTimer& timer, Exchange& exchange) {
   std::vector<std::string> sorted_files(files);
   std::sort(sorted_files.begin(), sorted_files.end());
   sorted_files.erase(std::unique(sorted_files.begin(), sorted_files.end()), sorted_files.end());
@@ -167,6 +180,7 @@ Result<std::vector<TraceFile>> read_all(const std::vector<std::string>& files, c
     read = ingest::gather_files(std::move(read).value(), exchange);
   }
   if (!read.ok()) return read.error();
+  name_hosts(options, overrides, read.value());
   ingest::tell_apart(read.value());
   // A digest takes the place of the trace it was made of, wherever it lies itself.
   std::stable_sort(read.value().begin(), read.value().end(),
@@ -198,7 +212,7 @@ Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const Inge
   const Result<ingest::RankOverrides> overrides =
       ingest::RankOverrides::make(options.rank_map, options.rank_regex, options.world_size);
   if (const auto all = agree(exchange, failure_of(overrides)); !all.ok()) return all.error();
-  Result<std::vector<TraceFile>> read = read_all(files, options, timer, exchange);
+  Result<std::vector<TraceFile>> read = read_all(files, options, overrides.value(), timer, exchange);
   if (!read.ok()) return read.error();
 
   // From here on every usable file is one capture of one process, with calls and metadata; which rank, is open.
@@ -236,7 +250,7 @@ Result<InspectedFiles> inspect_files(const std::vector<std::string>& files, cons
   const Result<ingest::RankOverrides> overrides =
       ingest::RankOverrides::make(options.rank_map, options.rank_regex, options.world_size);
   if (!overrides.ok()) return overrides.error();
-  Result<std::vector<TraceFile>> read = read_all(files, options, timer, alone());
+  Result<std::vector<TraceFile>> read = read_all(files, options, overrides.value(), timer, alone());
   if (!read.ok()) return read.error();
   InspectedFiles inspected;
   inspected.files = summarize_files(read.value());

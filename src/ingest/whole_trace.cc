@@ -16,6 +16,7 @@
 #include "skewscope/ingest/whole_trace.h"
 #include "src/ingest/content/memory_budget.h"
 #include "src/ingest/digests/digest_file.h"
+#include "src/ingest/ranks/file_name_host.h"
 #include "src/ingest/ranks/file_name_rank.h"
 #include "src/ingest/ranks/rank_evidence.h"
 #include "src/ingest/ranks/rank_resolution.h"
@@ -199,6 +200,7 @@ Result<FileCheck> check_file(const std::string& file, const std::string& named, 
   const FileNameFacts name = ingest::read_file_name(named);
   if (!name.rule.empty() || evidence.name.rule.empty()) evidence.name = name;  // a digest knows its trace's name, too
   resolve(evidence, overrides.value(), check);
+  check.host = evidence.host.empty() ? ingest::host_in_name(evidence) : evidence.host;
   return check;
 }
 

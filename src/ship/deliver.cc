@@ -14,10 +14,12 @@
 
 #include "digest_process.h"
 #include "held_file.h"
+#include "own_disk.h"
 #include "remove_source.h"
 #include "retry.h"
 #include "send.h"
 #include "skewscope/base/human_units.h"
+#include "skewscope/base/named_host.h"
 #include "skewscope/ingest/whole_trace.h"
 
 namespace skewscope::ship {
@@ -150,6 +152,7 @@ class Delivering {
     metadata_.world_size = world;
     metadata_.replace = w_.options.replace;
     metadata_.filename = fs::path(candidate_.path).filename().string();
+    if (check.host.empty()) metadata_.filename = with_host(metadata_.filename, host_of_disk(held.descriptor()));
     plain_ = check.compression.empty() && metadata_.filename.size() > 5 &&
              metadata_.filename.compare(metadata_.filename.size() - 5, 5, ".json") == 0;
     return std::nullopt;

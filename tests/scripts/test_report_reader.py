@@ -195,6 +195,38 @@ class Reader(unittest.TestCase):
         self.assertEqual((worst["job"], worst["rank"]), ("slow", SLOW_RANK))
         self.assertEqual([row["job"] for row in reports.sql("SELECT count(*) AS calls FROM collective_ranks")], JOBS)
 
+    def test_one_query_goes_over_all_jobs_which_tables_name_in_front(self):
+        reports = Reports(find_reports(self.reports))
+        query = """SELECT r.host, count(DISTINCT job) AS jobs FROM stragglers s JOIN ranks r USING (job, rank)
+                   WHERE s.standing = ? GROUP BY r.host ORDER BY sum(s.saved_ns) DESC"""
+        self.assertEqual(reports.joined(query, "cause")[0]["host"], SLOW_NODE)
+        rows = reports.joined("SELECT job, name, schema, severity, gain_share FROM job JOIN verdict USING (job) ORDER BY job")
+        self.assertEqual([(row["job"], row["name"], row["schema"]) for row in rows],
+                         [(job, job, "skewscope.report/1") for job in JOBS])
+        of_document = {report.name: report.verdict for report in reports}
+        self.assertEqual([(row["severity"], row["gain_share"]) for row in rows],
+                         [(of_document[job]["severity"], of_document[job]["gain_share"]) for job in JOBS])
+        self.assert_refused(["no such table: no_table"], reports.joined, "SELECT 1 FROM no_table")
+
+    def test_many_files_can_be_attached_and_joined_by_their_rows_of_jobs(self):
+        with sqlite3.connect(":memory:") as database:
+            for number, job in enumerate(("slow", "even")):
+                database.execute(f"ATTACH ? AS j{number}", [str(self.reports / job / "report.sqlite")])
+            both = " UNION ALL ".join(f"SELECT name, severity, parallel, balanced_ns FROM j{n}.job, j{n}.verdict, j{n}.efficiency, j{n}.what_if"
+                                      for n in range(2))
+            rows = database.execute(f"SELECT name FROM ({both}) WHERE balanced_ns > 0 ORDER BY parallel").fetchall()
+        self.assertEqual(rows, [("slow",), ("even",)])
+
+    def test_keys_hold_and_every_share_lies_between_0_and_1(self):
+        def shares(value, path=""):
+            for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+                if str(key).endswith("_share") and inner is not None:
+                    yield f"{path}/{key}", inner
+                yield from shares(inner, f"{path}/{key}")
+        for report in Reports(find_reports(self.reports)):
+            self.assertEqual(report.sql('SELECT "table", rowid FROM pragma_foreign_key_check'), [])
+            self.assertEqual([(path, share) for path, share in shares(report.json) if not 0 <= share <= 1], [])
+
     def test_jobs_of_one_name_are_told_apart_by_their_path(self):
         one, other = self.reports / "slow", self.folder / "plain"
         self.assertEqual(Reports([one, other]).names, [f"slow ({one})", f"slow ({other})"])

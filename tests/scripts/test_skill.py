@@ -89,7 +89,7 @@ class Skill(unittest.TestCase):
         head = re.match(r"---\nname: ([a-z0-9-]{1,64})\ndescription: (.{1,1024})\n---\n", TEXT)
         self.assertIsNotNone(head)
         self.assertEqual(head[1], "skewscope")
-        self.assertLessEqual(len(TEXT.splitlines()), 160)
+        self.assertLessEqual(len(TEXT.splitlines()), 180)
 
     def test_there_are_twelve_questions_and_more_and_all_but_one_have_an_expression(self):
         questions = QUESTION.findall(TEXT)
@@ -148,11 +148,14 @@ class Skill(unittest.TestCase):
             self.assertTrue((ROOT / name).exists(), name)
 
     def test_the_python_of_the_page_runs(self):
-        code = PYTHON.search(TEXT)[1]
-        done = subprocess.run([sys.executable, "-c", code], cwd=self.folder, capture_output=True, text=True,
-                              env={**os.environ, "PYTHONPATH": str(ROOT / "scripts")})
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("'rank': 5, 'cause': 'slower_kernels', 'standing': 'cause'", done.stdout)
+        said = ""
+        for code in PYTHON.findall(TEXT):
+            done = subprocess.run([sys.executable, "-c", code], cwd=self.folder, capture_output=True, text=True,
+                                  env={**os.environ, "PYTHONPATH": str(ROOT / "scripts")})
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            said += done.stdout
+        self.assertIn("'rank': 5, 'cause': 'slower_kernels', 'standing': 'cause'", said)
+        self.assertIn("{'host': 'node1', 'jobs': 2, ", said)
 
     def test_each_cited_figure_is_that_of_the_program(self):
         cited = CITED.findall(TEXT[TEXT.index("## 6."):])

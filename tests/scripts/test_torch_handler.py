@@ -35,13 +35,16 @@ class FullDisk(Profile):
 
 
 class Handler(unittest.TestCase):
+    node = "node17"
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
     def written(self, environment, profile=None, **options):
-        with mock.patch.dict(os.environ, environment, clear=True):
+        node = os.uname_result(("Linux", self.node, "6.1", "#1", "x86_64"))
+        with mock.patch.dict(os.environ, environment, clear=True), mock.patch.object(os, "uname", lambda: node):
             torch_handler.trace_handler(self.folder, **options)(profile or Profile())
         return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file())
 
@@ -49,24 +52,32 @@ class Handler(unittest.TestCase):
         for rank, world in torch_handler.LAUNCHERS:
             with self.subTest(rank):
                 files = self.written({rank: "3", world: "8"}, job=f"job-{rank}")
-                self.assertIn(f"job-{rank}/job-{rank}_rank3-of-8_step12.pt.trace.json.gz", files)
+                self.assertIn(f"job-{rank}/job-{rank}_rank3-of-8@node17_step12.pt.trace.json.gz", files)
 
     def test_mpirun_within_a_batch_job_tells_the_rank_and_not_the_batch_script(self):
         batch = {"SLURM_JOB_ID": "77", "SLURM_PROCID": "0", "SLURM_NTASKS": "8"}
         for rank, world in (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE")):
             with self.subTest(rank):
                 files = self.written({**batch, rank: "3", world: "8"}, job=rank)
-                self.assertIn(f"{rank}/{rank}_rank3-of-8_step12.pt.trace.json.gz", files)
+                self.assertIn(f"{rank}/{rank}_rank3-of-8@node17_step12.pt.trace.json.gz", files)
 
     def test_the_scheduler_names_the_job_where_nobody_else_does(self):
         self.assertEqual(self.written({"SLURM_JOB_ID": "77", "SLURM_PROCID": "0", "SLURM_NTASKS": "2"}),
-                         ["77/77_rank0-of-2_step12.pt.trace.json.gz"])
+                         ["77/77_rank0-of-2@node17_step12.pt.trace.json.gz"])
+
+    def test_the_name_holds_the_host_as_far_as_it_is_one(self):
+        for node, written in (("gpu-04.example.com", "@gpu-04.example.com"), ("my_node 5", "@my-node-5"), ("localhost", ""), ("--", "")):
+            with self.subTest(node):
+                self.node = node
+                self.assertEqual(self.written({}, job=f"on-{len(written)}"),
+                                 sorted({*self.written({}, job=f"on-{len(written)}"),
+                                         f"on-{len(written)}/on-{len(written)}_rank0-of-1{written}_step12.pt.trace.json.gz"}))
 
     def test_a_process_alone_is_rank_0_of_1(self):
-        self.assertEqual(self.written({}), ["job/job_rank0-of-1_step12.pt.trace.json.gz"])
+        self.assertEqual(self.written({}), ["job/job_rank0-of-1@node17_step12.pt.trace.json.gz"])
 
     def test_a_job_name_cannot_leave_its_folder(self):
-        self.assertEqual(self.written({}, job="../../etc/pass wd"), ["etc-pass-wd/etc-pass-wd_rank0-of-1_step12.pt.trace.json.gz"])
+        self.assertEqual(self.written({}, job="../../etc/pass wd"), ["etc-pass-wd/etc-pass-wd_rank0-of-1@node17_step12.pt.trace.json.gz"])
 
     def test_the_jobs_folder_is_its_users_alone_and_a_link_or_anothers_folder_is_not_taken(self):
         made, link = self.folder / "made", self.folder / "link"
@@ -93,7 +104,7 @@ class Handler(unittest.TestCase):
         with mock.patch.object(torch_handler.subprocess, "Popen") as popen:
             self.written({"RANK": "1", "WORLD_SIZE": "2"}, job="j", ship_to="https://head:7475")
         command = popen.call_args.args[0]
-        self.assertEqual(command[:4], ["flock", str(self.folder / f"j/.{os.uname().nodename}.ship.lock"), "skewscope", "ship"])
+        self.assertEqual(command[:4], ["flock", str(self.folder / f"j/.{self.node}.ship.lock"), "skewscope", "ship"])
         self.assertTrue(Path(command[4]).exists())
         self.assertEqual(command[5:], ["--to", "https://head:7475", "--job", "j", "--world-size", "2", "--capture", "0", "--once",
                                        "--quiet"])

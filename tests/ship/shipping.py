@@ -17,6 +17,8 @@ PROGRAM = os.path.abspath(sys.argv.pop(1))
 EVENT = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1.0, "dur": 2.0,
          "args": {"device": 0, "stream": 7, "correlation": 1}}
 
+HOST = os.uname().nodename  # in the names that are sent: no other machine writes to the folders of these tests
+
 # The agent takes what others leave of the processors, which can be little.
 PATIENCE_S = 240
 

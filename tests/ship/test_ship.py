@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from fake_gatherer import Answer, Cut, Forget, Lie  # noqa: E402
-from shipping import EVENT, PATIENCE_S, PROGRAM, Shipping, run_classes, trace  # noqa: E402
+from shipping import EVENT, HOST, PATIENCE_S, PROGRAM, Shipping, run_classes, trace  # noqa: E402
 
 
 class WhatIsSent(Shipping):
@@ -29,8 +29,16 @@ class WhatIsSent(Shipping):
         self.assertEqual(self.gatherer.stored(), {("j", 0, rank): content for rank, content in contents.items()})
         metadata = self.gatherer.metadata["j", 0, 2]
         self.assertEqual(metadata["world_size"], "4")
-        self.assertEqual(metadata["filename"], "rank2.json.gz")
+        self.assertEqual(metadata["filename"], f"rank2@{HOST}.json.gz")
         self.assertEqual(metadata["sha256"], hashlib.sha256(contents[2]).hexdigest())
+
+    def test_the_name_that_is_sent_tells_the_host_unless_the_trace_does(self):
+        self.write("rank0@node5.json.gz", gzip.compress(trace(0, 2)))
+        told = trace(1, 2).replace(b'{"schemaVersion"', b'{"host_name": "node6", "schemaVersion"')
+        self.write("rank1.json.gz", gzip.compress(told))
+        self.ship()
+        self.assertEqual(self.gatherer.metadata["j", 0, 0]["filename"], "rank0@node5.json.gz")
+        self.assertEqual(self.gatherer.metadata["j", 0, 1]["filename"], "rank1.json.gz")
 
     def test_plain_json_goes_as_gzip_members_that_are_the_same_every_time(self):
         text = trace(padding=35_000_000)  # three members
@@ -41,7 +49,7 @@ class WhatIsSent(Shipping):
         stored = self.gatherer.stored()
         self.assertEqual(gzip.decompress(stored["a", 0, 0]), text)
         self.assertEqual(stored["a", 0, 0], stored["b", 0, 0])
-        self.assertEqual(self.gatherer.metadata["a", 0, 0]["filename"], "rank0.json.gz")
+        self.assertEqual(self.gatherer.metadata["a", 0, 0]["filename"], f"rank0@{HOST}.json.gz")
         self.ship("--no-compress", job="c")
         self.assertEqual(self.gatherer.stored()["c", 0, 0], text)
 
@@ -50,7 +58,7 @@ class WhatIsSent(Shipping):
         self.ship("--digest")
         content = self.gatherer.stored()["j", 0, 3]
         self.assertEqual(content[:4], b"\x89ske")
-        self.assertEqual(self.gatherer.metadata["j", 0, 3]["filename"], "rank3.json.gz.digest")
+        self.assertEqual(self.gatherer.metadata["j", 0, 3]["filename"], f"rank3@{HOST}.json.gz.digest")
         self.assertEqual(os.listdir(self.folder / ".skewscope-ship" / "digests"), [])
         self.assertTrue(text.exists())
 

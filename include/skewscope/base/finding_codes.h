@@ -228,6 +228,8 @@ inline constexpr std::array kFindingMeanings = {
     FindingMeaning{"capture-apart", Severity::warning,
                    "A capture was recorded long before or after those it is compared with; it may be of another run.",
                    ""},
+    FindingMeaning{"hosts-unknown", Severity::info, "Nothing names the hosts of ranks; which share a node is not known.",
+                   "Say so with --rank-map (path,rank,host), or put @HOST into file names (rank3@node17.json)."},
     FindingMeaning{"world-size-unknown", Severity::info,
                    "Nothing tells how many ranks the job has; the files were counted.", "State it with --world-size."},
     FindingMeaning{"world-size-disagreement", Severity::warning,

@@ -22,6 +22,7 @@ struct FileCheck {
   Rank rank;                // by this file alone; unknown where only its neighbours could tell
   std::string rank_source;
   int32_t world_size = 0;  // 0: not told
+  std::string host;        // by its head or its name; "": not told
 };
 
 struct FileCheckOptions {

@@ -7,9 +7,12 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <vector>
 
 #include "gather_options.h"
@@ -61,12 +64,35 @@ int64_t tell_of_files(const std::string& report) {
   return lines;
 }
 
+// By capture and rank, of lines "CAPTURE FIRST LAST HOST".
+std::map<std::pair<int, int>, std::string> hosts_by_rank(const std::string& text) {
+  std::map<std::pair<int, int>, std::string> hosts;
+  std::istringstream lines(text);
+  int capture = -1, first = -1, last = -1;
+  for (std::string host; lines >> capture >> first >> last >> host;) {
+    for (int rank = first; rank <= last; ++rank) hosts[{capture, rank}] = host;
+  }
+  return hosts;
+}
+
+// The capture and the rank of a file of the spool: "c0001/r00042.json.gz".
+std::pair<int, int> capture_and_rank(const std::string& path) {
+  std::pair<int, int> found(-1, -1);
+  const size_t folder = path.rfind("/c");
+  if (folder != std::string::npos) std::sscanf(path.c_str() + folder, "/c%d/r%d", &found.first, &found.second);
+  return found;
+}
+
 int make_report(const ReportTask& task) {
   ReportOptions options;
   options.common.quiet = true;
   options.input.paths = {task.traces};
   options.input.ingest.rank_regex = kRankOfFile;
   options.input.ingest.world_size = std::min(task.world_size, kLargestWorldSize);
+  options.input.ingest.host_of = [hosts = hosts_by_rank(task.hosts)](const std::string& path) {
+    const auto host = hosts.find(capture_and_rank(path));
+    return host == hosts.end() ? "" : host->second;
+  };
   options.output = task.output;
   options.input.ingest.job = task.job;
   options.input.ingest.one_job = true;

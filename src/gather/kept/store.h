@@ -242,6 +242,7 @@ class Store {
     bool partial = false;  // some of the ranks are missing in some capture, or nobody has said how many there are
     std::vector<int> missing_ranks;
     uint64_t room = 0;  // bytes that the report may have
+    std::string hosts;  // as ReportTask
   };
   virtual void begin_report(const std::string& job, Reply<ReportFolders> done) = 0;
   virtual void end_report(const std::string& job, int generation, int exit_code, Reply<JobState> done) = 0;

@@ -231,7 +231,8 @@ class Scheduler : public ReportScheduler {
                             threads_for_reports(at_present.report_processes),
                             at_present.report_memory,
                             begun.value.world_size,
-                            begun.value.room};
+                            begun.value.room,
+                            begun.value.hosts};
       make(job, begun.value.generation, task, true);
     });
   }

@@ -2,9 +2,12 @@
 // before anybody learns of it.
 #include "generations.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 
+#include "skewscope/base/named_host.h"
 #include "src/gather/disk/spool_paths.h"
 
 namespace skewscope::gather {
@@ -14,6 +17,24 @@ constexpr size_t kGenerationsKept = 2;
 constexpr int kDeepestReport = 4;
 constexpr const char* kReadable[] = {"report.json", "index.html", "summary.txt", "report.sqlite", "diagnostics.json"};
 constexpr const char* kLog = "log";
+constexpr size_t kMostHostsText = 32 << 10;  // half of what the process that makes reports takes at once
+
+// As ReportTask tells them.
+std::string hosts_of(const Job& job) {
+  std::string text;
+  for (const auto& [capture, ranks] : job.files) {
+    for (auto first = ranks.begin(); first != ranks.end();) {
+      const std::string host = host_behind_at(first->second.filename);
+      auto last = first, next = std::next(first);
+      while (next != ranks.end() && next->first == last->first + 1 && host_behind_at(next->second.filename) == host) {
+        last = next++;
+      }
+      if (!host.empty()) text += fmt::format("{} {} {} {}\n", capture, first->first, last->first, host);
+      first = next;
+    }
+  }
+  return text.size() <= kMostHostsText ? text : "";
+}
 
 }  // namespace
 
@@ -72,7 +93,8 @@ Refusal Reports::prepare(Begun& begun, FoldersToFlush& folders) {
                      state.expected,
                      !is_whole(state) || state.mixed,
                      state.missing_ranks,
-                     job->room};
+                     job->room,
+                     hosts_of(*job)};
   }
   int error = 0;
   for (const std::string& folder : {job_folder(name), ranks_folder(name), reports_folder(name)}) {

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <optional>
 
+#include "skewscope/base/named_host.h"
+
 namespace skewscope::ingest {
 namespace {
 
@@ -29,30 +31,24 @@ std::string without_blanks(const std::string& text) {
 
 std::string normal(const std::string& path) { return std::filesystem::path(path).lexically_normal().string(); }
 
-Result<std::map<std::string, int32_t>> read_map(const std::string& file) {
-  // A device or pipe might never end, or never begin.
-  std::error_code failed;
-  const std::filesystem::file_status status = std::filesystem::status(file, failed);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    return usage("--rank-map: " + file + " is not a regular file");
-  }
-  std::ifstream in(file);
-  if (!in) return usage("--rank-map: cannot read " + file);
-  std::map<std::string, int32_t> ranks;
-  std::string line;
-  for (int row = 1; std::getline(in, line); ++row) {
-    if (without_blanks(line).empty()) continue;
-    const size_t comma = line.rfind(',');  // the last one: paths may hold commas
-    const std::string path = comma == std::string::npos ? "" : without_blanks(line.substr(0, comma));
-    const std::string number = comma == std::string::npos ? "" : without_blanks(line.substr(comma + 1));
-    if (row == 1 && number == "rank") continue;
-    const std::optional<int32_t> rank = to_rank(number);
-    const std::string where = "--rank-map: " + file + ", line " + std::to_string(row) + ": ";
-    if (path.empty() || !rank) return usage(where + "want \"path,rank\", found \"" + line + "\"");
-    const auto [entry, added] = ranks.emplace(normal(path), *rank);
-    if (!added && entry->second != *rank) return usage(where + "second rank for " + path);
-  }
-  return ranks;
+// A row without its last field: what stands before the last comma, since paths may hold commas.
+std::pair<std::string, std::string> cut_last(const std::string& line) {
+  const size_t comma = line.rfind(',');
+  if (comma == std::string::npos) return {"", without_blanks(line)};
+  return {line.substr(0, comma), without_blanks(line.substr(comma + 1))};
+}
+
+// path,rank or path,rank,host
+struct MapLine {
+  std::string path, rank, host;
+};
+
+// Without a heading a row has a host where its last field is no number.
+MapLine line_of_map(const std::string& line, bool hosts_said) {
+  auto [rest, last] = cut_last(line);
+  if (!hosts_said && to_rank(last)) return {without_blanks(rest), last, ""};
+  auto [path, rank] = cut_last(rest);
+  return {without_blanks(path), rank, last};
 }
 
 // ECMAScript has no named groups: opens them as plain ones and says which number `rank` got (0: there is none).
@@ -85,14 +81,48 @@ std::pair<std::string, size_t> with_plain_groups(const std::string& pattern) {
 
 }  // namespace
 
+Result<RankOverrides::Map> RankOverrides::read_map(const std::string& file) {
+  // A device or pipe might never end, or never begin.
+  std::error_code failed;
+  const std::filesystem::file_status status = std::filesystem::status(file, failed);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return usage("--rank-map: " + file + " is not a regular file");
+  }
+  std::ifstream in(file);
+  if (!in) return usage("--rank-map: cannot read " + file);
+  Map rows;
+  bool hosts_said = false;
+  std::string line;
+  for (int row = 1; std::getline(in, line); ++row) {
+    if (without_blanks(line).empty()) continue;
+    if (row == 1 && cut_last(line).second == "rank") continue;
+    const MapLine read = line_of_map(line, hosts_said);
+    if (row == 1 && read.rank == "rank" && read.host == "host") {
+      hosts_said = true;
+      continue;
+    }
+    const std::optional<int32_t> rank = to_rank(read.rank);
+    const bool open = read.rank.empty() && !read.host.empty();  // a host alone
+    const std::string where = "--rank-map: " + file + ", line " + std::to_string(row) + ": ";
+    if (read.path.empty() || (!rank && !open)) {
+      return usage(where + "want \"path,rank\" or \"path,rank,host\", found \"" + line + "\"");
+    }
+    if (!read.host.empty() && !is_host_name(read.host)) return usage(where + "no name of a host: \"" + read.host + "\"");
+    const MapRow said{rank.value_or(-1), read.host};
+    const auto [entry, added] = rows.emplace(normal(read.path), said);
+    if (!added && !(entry->second == said)) return usage(where + "second rank or host for " + read.path);
+  }
+  return rows;
+}
+
 Result<RankOverrides> RankOverrides::make(const std::string& rank_map_file, const std::string& rank_regex,
                                           int32_t least_world_size) {
   RankOverrides overrides;
   overrides.least_world_size_ = least_world_size;
   if (!rank_map_file.empty()) {
-    Result<std::map<std::string, int32_t>> ranks = read_map(rank_map_file);
-    if (!ranks.ok()) return ranks.error();
-    overrides.ranks_ = std::move(ranks).value();
+    Result<Map> rows = read_map(rank_map_file);
+    if (!rows.ok()) return rows.error();
+    overrides.rows_ = std::move(rows).value();
   }
   if (!rank_regex.empty()) {
     auto [plain, group] = with_plain_groups(rank_regex);
@@ -107,11 +137,21 @@ Result<RankOverrides> RankOverrides::make(const std::string& rank_map_file, cons
   return overrides;
 }
 
+const RankOverrides::MapRow* RankOverrides::row_of(const std::string& path) const {
+  const auto by_path = rows_.find(normal(path));
+  if (by_path != rows_.end()) return &by_path->second;
+  const auto by_name = rows_.find(std::filesystem::path(path).filename().string());
+  return by_name == rows_.end() ? nullptr : &by_name->second;
+}
+
 int32_t RankOverrides::from_map(const std::string& path) const {
-  const auto by_path = ranks_.find(normal(path));
-  if (by_path != ranks_.end()) return by_path->second;
-  const auto by_name = ranks_.find(std::filesystem::path(path).filename().string());
-  return by_name == ranks_.end() ? -1 : by_name->second;
+  const MapRow* row = row_of(path);
+  return row == nullptr ? -1 : row->rank;
+}
+
+std::string RankOverrides::host_from_map(const std::string& path) const {
+  const MapRow* row = row_of(path);
+  return row == nullptr ? "" : row->host;
 }
 
 int32_t RankOverrides::from_regex(const std::string& path) const {

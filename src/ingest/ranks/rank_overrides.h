@@ -12,21 +12,33 @@ namespace skewscope::ingest {
 
 class RankOverrides {
  public:
-  // Errors: usage, for a map that cannot be read, a row that is no "path,rank", a pattern that is no regular
+  // Errors: usage, for a map that cannot be read, a row that is no "path,rank" or "path,rank,host", a pattern that is no regular
   // expression or has no group named `rank`. Empty texts: not given.
   static Result<RankOverrides> make(const std::string& rank_map_file, const std::string& rank_regex,
                                     int32_t least_world_size = 0);
 
-  // The rank of the map's row for this path, else for this file name; -1: none.
+  // The rank of the map's row for this path, else for this file name; -1: none, or the row leaves it open.
   int32_t from_map(const std::string& path) const;
+  // The host of that row; "": none.
+  std::string host_from_map(const std::string& path) const;
   // The number the group matched in the path; -1: no match, or no number.
   int32_t from_regex(const std::string& path) const;
   int32_t least_world_size() const { return least_world_size_; }  // 0: not given
-  bool has_map() const { return !ranks_.empty(); }
+  bool has_map() const { return !rows_.empty(); }
   bool has_regex() const { return rank_group_ > 0; }
 
  private:
-  std::map<std::string, int32_t> ranks_;  // by path or file name, as written, lexically normal
+  struct MapRow {
+    int32_t rank = -1;
+    std::string host;
+    bool operator==(const MapRow& other) const { return rank == other.rank && host == other.host; }
+  };
+  using Map = std::map<std::string, MapRow>;  // by path or file name, as written, lexically normal
+
+  static Result<Map> read_map(const std::string& file);
+  const MapRow* row_of(const std::string& path) const;
+
+  Map rows_;
   std::regex regex_;
   size_t rank_group_ = 0;
   int32_t least_world_size_ = 0;

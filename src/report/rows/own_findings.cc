@@ -270,6 +270,18 @@ void add_slow_groups(const JobReport& report, Findings& out) {
   }
 }
 
+void add_unknown_hosts(const JobReport& report, Findings& out) {
+  const auto unknown = std::count_if(report.ranks.begin(), report.ranks.end(),
+                                     [](const JobReport::RankRow& row) { return row.host.empty(); });
+  if (unknown == 0 || report.ranks.size() < 2) return;
+  out.push_back(finding(
+      Severity::info, "hosts-unknown", unknown,
+      fmt::format("nothing names the hosts of {} of {} ranks: nodes, and links between them, are not told; give them "
+                  "with --rank-map (path,rank,host) or in file names (rank3@node17.json, as scripts/torch_handler.py "
+                  "and skewscope ship write)",
+                  unknown, report.ranks.size())));
+}
+
 }  // namespace
 
 FindingCode unmatched_code(UnmatchedReason reason) {
@@ -303,6 +315,7 @@ Findings own_findings(const Sources& sources, const JobReport& report) {
   add_unmatched(sources, report, out);
   add_slow_groups(report, out);
   add_uneven_groups(report, out);
+  add_unknown_hosts(report, out);
   return out;
 }
 

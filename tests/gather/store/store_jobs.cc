@@ -78,6 +78,19 @@ TEST_CASE("a rank is missing in whichever capture it is missing, and the report 
   CHECK(spool.ask().end_report("train", 1, 0).value.report == ReportState::partial);
 }
 
+TEST_CASE("who makes a report learns which ranks are of which host, as the names tell that files came with") {
+  Spool spool("hosts");
+  Asking ask = spool.ask();
+  const char* const names[] = {"rank0@node1.json", "rank1@node1_step3.json.gz", "rank2.json", "rank3@node2.json",
+                               "rank4@no/host.json"};
+  for (int rank = 0; rank < 5; ++rank) {
+    NewUpload upload = of_capture(0, rank, {});
+    upload.metadata.filename = names[rank];
+    ask.put(upload, kTrace);
+  }
+  CHECK(spool.ask().begin_report("train").value.hosts == "0 0 1 node1\n0 3 3 node2\n");
+}
+
 TEST_CASE("a report is partial while fewer captures have begun than were told") {
   Spool spool("captures_told");
   JobSettings settings = ranks(1);

@@ -84,3 +84,35 @@ TEST_CASE("a rank map that is a folder or a device is a usage error") {
     CHECK(overrides.error().message.find("not a regular file") != std::string::npos);
   }
 }
+
+TEST_CASE("a map with hosts says both, with a heading or without, and may leave the rank open") {
+  const MapFile headed("path,rank,host\n/a/x.json,3,node17\n\"b,c.json\",5,7\ny.json,,node-2.example.com\nz.json,1,\n");
+  const auto overrides = RankOverrides::make(headed.path(), "");
+  REQUIRE(overrides.ok());
+  CHECK(overrides.value().from_map("/a/x.json") == 3);
+  CHECK(overrides.value().host_from_map("/a/x.json") == "node17");
+  CHECK(overrides.value().from_map("b,c.json") == 5);
+  CHECK(overrides.value().host_from_map("b,c.json") == "7");
+  CHECK(overrides.value().from_map("deep/y.json") == -1);
+  CHECK(overrides.value().host_from_map("deep/y.json") == "node-2.example.com");
+  CHECK(overrides.value().from_map("z.json") == 1);
+  CHECK(overrides.value().host_from_map("z.json").empty());
+  const MapFile bare("x.json,3,node17\nb,c.json,5\n");
+  const auto mixed = RankOverrides::make(bare.path(), "");
+  REQUIRE(mixed.ok());
+  CHECK(mixed.value().host_from_map("x.json") == "node17");
+  CHECK(mixed.value().from_map("b,c.json") == 5);
+  CHECK(mixed.value().host_from_map("b,c.json").empty());
+}
+
+TEST_CASE("a map whose host is no name, or that gives a file two hosts, is refused with its line") {
+  for (const char* text : {"path,rank,host\nx.json,3,no/name\n", "x.json,3,node1\nx.json,3,node2\n",
+                           "path,rank,host\nx.json,,\n", "path,rank,host\n,3,node1\n"}) {
+    INFO(text);
+    const MapFile file(text);
+    const auto overrides = RankOverrides::make(file.path(), "");
+    REQUIRE_FALSE(overrides.ok());
+    CHECK(overrides.error().kind == ErrorKind::usage);
+    CHECK(overrides.error().message.find(", line 2: ") != std::string::npos);
+  }
+}
