@@ -83,10 +83,8 @@ else:
 
 # %% 3. Which node is the worst, over several jobs?
 print(f"3. Which node is the worst, over {len(reports)} jobs?")
-host_of = {(row["job"], row["rank"]): row["host"] for row in reports.table("ranks")}
-waiting = defaultdict(int)  # ns, by job and node
-for row in reports.table("stragglers"):
-    waiting[row["job"], host_of[row["job"], row["rank"]]] += row["wait_originated_ns"]
+waiting = {(row["job"], row["host"]): row["wait_ns"] for row in reports.joined(
+    """SELECT job, host, sum(wait_originated_ns) AS wait_ns FROM stragglers JOIN ranks USING (job, rank) GROUP BY job, host""")}
 whole = {job: sum(ns for (of, _), ns in waiting.items() if of == job) for job in reports.names}
 nodes = defaultdict(list)  # the node's share of the waiting that others did, in each of its jobs
 for (job, host), time_ns in waiting.items():

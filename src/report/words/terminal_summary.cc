@@ -45,7 +45,7 @@ std::string job_words(const JobReport& report) {
   std::string text = job.name.empty() ? "" : fit(job.name, 20) + ": ";
   const size_t present = job.ranks_present.size();
   text += job.ranks_missing.empty() ? plural(present, "rank") : fmt::format("{} of {} ranks", present, job.world_size);
-  text += job.hosts.empty() ? ", hosts unknown (see --rank-map)" : ", " + plural(job.hosts.size(), "node");
+  text += job.hosts.empty() ? ", hosts unknown" : ", " + plural(job.hosts.size(), "node");
   if (!job.steps.empty()) text += ", " + ranges(job.steps);
   // A single one has no step before it that ended: its length hangs on when the ranks began.
   const int64_t step_ns = report.steps.size() < 2 ? 0 : mean_step_ns(report);
