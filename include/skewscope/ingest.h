@@ -22,8 +22,9 @@
 namespace skewscope {
 
 struct IngestOptions {
-  std::string rank_regex;            // --rank-regex: named group `rank`, searched in the path; empty: not given
-  std::string rank_map;  // --rank-map: CSV file of path,rank or path,rank,host (path may be a file name); empty: not given
+  std::string rank_regex;  // --rank-regex: named group `rank`, searched in the path; empty: not given
+  std::string
+      rank_map;  // --rank-map: CSV file of path,rank or path,rank,host (path may be a file name); empty: not given
   // The host of a file that is kept under another name than it came with, by path; "": not known. Empty: nobody knows.
   std::function<std::string(const std::string& path)> host_of;
   int32_t world_size = 0;            // --world-size: the job has at least so many ranks; 0: as the files say

@@ -58,8 +58,8 @@ struct MergeResult {
   int64_t parts = 0, arrows = 0;                   // wait and transfer slices; arrows between ranks
   // The worst waits, worst first, which do not overlap each other; then findings in the order in which they were given.
   std::vector<MergeWindow> windows;
-  std::vector<std::string> without_details;        // files
-  int32_t components = 1;        // of ranks on one clock: positions in several say nothing of each other
+  std::vector<std::string> without_details;  // files
+  int32_t components = 1;                    // of ranks on one clock: positions in several say nothing of each other
   int64_t largest_drift_ns = 0;  // of a bundle: what the one offset, in the middle of a trace, leaves at its ends
   int64_t shown_ns() const;      // by `windows`; where they overlap, once
 };

@@ -6,7 +6,7 @@
 namespace skewscope {
 namespace {
 
-constexpr size_t kLongestHost = 253;      // RFC 1035
+constexpr size_t kLongestHost = 253;       // RFC 1035
 constexpr std::ptrdiff_t kLeastStamp = 9;  // digits of a time in a name
 
 constexpr std::string_view kSuffixes[] = {".digest", ".gz", ".zst", ".json", ".trace", ".pt"};

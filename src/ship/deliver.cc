@@ -14,7 +14,6 @@
 
 #include "digest_process.h"
 #include "held_file.h"
-#include "own_disk.h"
 #include "remove_source.h"
 #include "retry.h"
 #include "send.h"

@@ -5,9 +5,12 @@
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <iterator>
 
 namespace skewscope::ship {
 namespace {
@@ -19,6 +22,10 @@ bool tells_of_writers(int descriptor) {
   const auto type = static_cast<uint32_t>(system.f_type);
   return type != NFS_SUPER_MAGIC && type != CIFS_SUPER_MAGIC && type != SMB2_SUPER_MAGIC;
 }
+
+constexpr long kXfs = 0x58465342, kZfs = 0x2fc12fc1;  // no header of the kernel's names these
+constexpr long kOwn[] = {
+    EXT4_SUPER_MAGIC, BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC, TMPFS_MAGIC, RAMFS_MAGIC, kXfs, OVERLAYFS_SUPER_MAGIC, kZfs};
 
 }  // namespace
 
@@ -39,6 +46,15 @@ Writing is_written(int descriptor) {
   }
   fcntl(descriptor, F_SETLEASE, F_UNLCK);
   return Writing::no;
+}
+
+bool is_of_one_machine(long kind) { return std::find(std::begin(kOwn), std::end(kOwn), kind) != std::end(kOwn); }
+
+std::string host_of_disk(int descriptor) {
+  struct statfs system {};
+  if (fstatfs(descriptor, &system) != 0 || !is_of_one_machine(system.f_type)) return "";
+  char name[256] = "";
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
 }  // namespace skewscope::ship

@@ -1,4 +1,4 @@
-// Which content of which file: what changes when somebody writes to it, and what does not when it is renamed.
+// Which content of which file, by whom: what changes when somebody writes to it, and what does not when it is renamed.
 #pragma once
 
 #include <cstdint>
@@ -27,5 +27,11 @@ enum class Writing {
 
 // Takes a read lease and gives it back at once. `descriptor`: open for reading.
 Writing is_written(int descriptor);
+
+// Whether a file system of this kind (statfs) belongs to one machine. Others may be mounted by many.
+bool is_of_one_machine(long kind);
+
+// This host's name, where the file lies on a disk that no other machine writes to; "" where one may.
+std::string host_of_disk(int descriptor);
 
 }  // namespace skewscope::ship

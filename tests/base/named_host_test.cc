@@ -21,11 +21,13 @@ TEST_CASE("a name without a host tells none, nor does one that every machine has
 }
 
 TEST_CASE("a host that is put into a name can be read back, and what could not is not put there") {
-  for (const char* name : {"trace.json", "rank3_trace.json.gz", "node_77.1694128201545.pt.trace.json", "digest", "r.digest"}) {
+  for (const char* name :
+       {"trace.json", "rank3_trace.json.gz", "node_77.1694128201545.pt.trace.json", "digest", "r.digest"}) {
     INFO(name);
     CHECK(host_behind_at(with_host(name, "node17")) == "node17");
   }
   CHECK(with_host("rank3.pt.trace.json.gz", "node17") == "rank3@node17.pt.trace.json.gz");
   CHECK(with_host("rank3@node2.json", "node17") == "rank3@node2.json");
-  for (const char* host : {"", "my_node", "localhost", "../x", "a b"}) CHECK(with_host("rank3.json", host) == "rank3.json");
+  for (const char* host : {"", "my_node", "localhost", "../x", "a b"})
+    CHECK(with_host("rank3.json", host) == "rank3.json");
 }

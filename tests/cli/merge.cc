@@ -131,6 +131,30 @@ TEST_CASE("every finding with a place in time has an excerpt that holds its call
         std::set<std::string>{"incomplete-instances", "straggler", "straggler-chain", "unmatched-alone", "worst-wait"});
 }
 
+TEST_CASE("stragglers are listed as the report orders them, whenever their moments were") {
+  REQUIRE(place()
+              .run("simulate -o two_slow --nodes 2 --gpus 4 --tp 4 --steps 3 --slow-rank 1:1.02 --slow-rank 6:1.2 -q")
+              .code == 0);
+  const Outcome merged = place().run("merge two_slow -o stragglers.json.gz --excerpt straggler --json");
+  const Outcome reported = place().run("report two_slow --json -q");
+  REQUIRE(merged.code == 0);
+  REQUIRE(reported.code == 0);
+  std::vector<std::string> listed, of_report;
+  const auto windows = nlohmann::json::parse(merged.out).at("windows");
+  for (const auto& window : windows) {
+    const std::string words = window.at("words");  // "rank 6, slower kernels: ..."
+    listed.push_back(words.substr(5, words.find(',') - 5));
+  }
+  const auto report = nlohmann::json::parse(reported.out);
+  for (const auto& straggler : report.at("stragglers"))
+    of_report.push_back(std::to_string(straggler.at("rank").get<int>()));
+  of_report.resize(listed.size());
+  CHECK(listed.size() == 3);
+  CHECK(listed.front() == "6");
+  CHECK(listed == of_report);
+  CHECK(windows[0].at("from_ns") > windows[2].at("from_ns"));  // by time the last would be first
+}
+
 TEST_CASE("an excerpt is of the finding that is named, and one that the report has not is refused with those it has") {
   REQUIRE_FALSE(two_hosts().empty());
   const Outcome one = place().run("merge two_hosts -o one_finding.pftrace --excerpt straggler-chain --json");

@@ -100,12 +100,12 @@ std::vector<Described> described() {
 
 std::vector<Described> of_report() {
   return described<JobFields, VerdictFields, ClockFields, ComponentFields, ComponentTableFields, CommunicatorFields,
-                   CommunicatorRankFields, RankFields, CollectiveFields, StragglerFields, CauseFields, FlowFields, EfficiencyFields, MatchingFields,
-                   FindingFields, WhatIfFields, ProgramFields, OperationFields, OperationPartFields, PipelineFields,
-                   StageFields, StepFields, ComponentStepFields, RankStepFields, OutsideStepsFields,
-                   CollectiveStepFields, LossFields, FoundJobFields, OverlapFields, OverlapModuleFields, AllToAllFields,
-                   AllToAllRankFields, AllToAllPairFields, BaselineFields, CallFields, UnmatchedFields,
-                   RankStatisticFields>();
+                   CommunicatorRankFields, RankFields, CollectiveFields, StragglerFields, CauseFields, FlowFields,
+                   EfficiencyFields, MatchingFields, FindingFields, WhatIfFields, ProgramFields, OperationFields,
+                   OperationPartFields, PipelineFields, StageFields, StepFields, ComponentStepFields, RankStepFields,
+                   OutsideStepsFields, CollectiveStepFields, LossFields, FoundJobFields, OverlapFields,
+                   OverlapModuleFields, AllToAllFields, AllToAllRankFields, AllToAllPairFields, BaselineFields,
+                   CallFields, UnmatchedFields, RankStatisticFields>();
 }
 std::vector<Described> of_scale() {
   return described<ScaleRunFields, ScaleLossFields, ScaleCauseFields, ProjectionFields, ProjectionPointFields>();

@@ -123,8 +123,8 @@ TEST_CASE("a database says in one row each which job it is of, what its verdict 
   CHECK(query(database, "SELECT schema = 'skewscope.report/1' AND name = 'train' AND sessions = 1 FROM job") == 1);
   CHECK(query(database, "SELECT ranks_present = '0 1 2' AND ranks_missing = '' FROM job") == 1);
   CHECK(query(database, "SELECT recorded_ns IS NULL AND together_ranks = '' FROM what_if") == 1);
-  CHECK(query(database, "SELECT count(*) FROM communicator_ranks m JOIN ranks USING (rank) WHERE m.position = m.rank") ==
-        3);
+  CHECK(query(database,
+              "SELECT count(*) FROM communicator_ranks m JOIN ranks USING (rank) WHERE m.position = m.rank") == 3);
 }
 
 TEST_CASE("a database knows its keys, and what its tables and columns mean") {
@@ -134,10 +134,12 @@ TEST_CASE("a database knows its keys, and what its tables and columns mean") {
   CHECK(query(database, "SELECT count(*) FROM pragma_foreign_key_list('collective_ranks')") == 2);
   CHECK(query(database, "SELECT count(*) FROM pragma_foreign_key_check") == 0);
   CHECK(query(database, "SELECT pk FROM pragma_table_info('communicators') WHERE name = 'id'") == 1);
-  CHECK(query(database, "SELECT instr(sql, '\"compute_ns\" INTEGER, -- while its GPU computed') > 0 FROM sqlite_master "
-                        "WHERE name = 'ranks'") == 1);
-  CHECK(query(database, "SELECT instr(sql, 'report --rank-tables') > 0 FROM sqlite_master "
-                        "WHERE name = 'rank_statistics'") == 1);
+  CHECK(query(database,
+              "SELECT instr(sql, '\"compute_ns\" INTEGER, -- while its GPU computed') > 0 FROM sqlite_master "
+              "WHERE name = 'ranks'") == 1);
+  CHECK(query(database,
+              "SELECT instr(sql, 'report --rank-tables') > 0 FROM sqlite_master "
+              "WHERE name = 'rank_statistics'") == 1);
 }
 
 TEST_CASE("the bandwidth between two nodes is that of groups that lie on both and nowhere else") {

@@ -67,11 +67,12 @@ TEST_CASE("a spreadsheet begins with the verdict and times that people read, and
   CHECK(has_line(sheet, "computing,1.20 ms,60 %"));  // hand_built.h: 600 us of 1 ms on each
   CHECK(has_line(sheet, "communicators,1,a group of ranks that communicate"));
   // The first sheet and that of a table, as the book holds them.
-  const std::string parts = "python3 -c \"import zipfile, re; b = zipfile.ZipFile('" + (scratch / "out/report.xlsx") +
-                            "'); x = b.read('xl/workbook.xml').decode(); n = re.findall('sheet name=.(.*?)[^a-z_]', x); "
-                            "s = b.read('xl/worksheets/sheet%d.xml' % (n.index('ranks') + 1)).decode(); "
-                            "print(n[0], 'autoFilter' in s, 'state=\\\"frozen\\\"' in s)\" > " +
-                            (scratch / "parts.txt");
+  const std::string parts =
+      "python3 -c \"import zipfile, re; b = zipfile.ZipFile('" + (scratch / "out/report.xlsx") +
+      "'); x = b.read('xl/workbook.xml').decode(); n = re.findall('sheet name=.(.*?)[^a-z_]', x); "
+      "s = b.read('xl/worksheets/sheet%d.xml' % (n.index('ranks') + 1)).decode(); "
+      "print(n[0], 'autoFilter' in s, 'state=\\\"frozen\\\"' in s)\" > " +
+      (scratch / "parts.txt");
   REQUIRE(std::system(parts.c_str()) == 0);
   CHECK(read_file(scratch / "parts.txt") == "summary True True\n");
 }
@@ -88,8 +89,8 @@ TEST_CASE("spreadsheets and Prometheus texts are written only when asked for") {
 TEST_CASE("figures for Prometheus are in base units, with labels of rank and kind") {
   const std::string text = report::prometheus_text(two_ranks().report());
   // hand_built.h: each GPU computes 600 us of its window of 1 ms.
-  CHECK(has_line(
-      text, "skewscope_gpu_seconds{job_name=\"train\",rank=\"0\",host=\"node-a\",state=\"computing\"} 0.0006"));
+  CHECK(has_line(text,
+                 "skewscope_gpu_seconds{job_name=\"train\",rank=\"0\",host=\"node-a\",state=\"computing\"} 0.0006"));
   CHECK(has_line(text, "skewscope_ranks{job_name=\"train\",state=\"present\"} 2"));
   CHECK(has_line(text, "# TYPE skewscope_gpu_seconds gauge"));
   // A job's figures fall from one job to the next: no rate can be had of them.

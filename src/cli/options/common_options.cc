@@ -98,7 +98,8 @@ void add_input_filters(CLI::App& command, IngestOptions& ingest) {
       "10:20", "Only what was launched in steps A <= step < B");
   command.add_option("--rank-regex", ingest.rank_regex, "Rank from the path: expression with a group named rank")
       ->type_name("RE");
-  command.add_option("--rank-map", ingest.rank_map, "Rank, and host, from a CSV file of path,rank or path,rank,host")->type_name("CSV");
+  command.add_option("--rank-map", ingest.rank_map, "Rank, and host, from a CSV file of path,rank or path,rank,host")
+      ->type_name("CSV");
   add_kernels_option(command, ingest);
   add_memory_limit(command, ingest);
 }

@@ -149,8 +149,8 @@ class ForkerProcess {
   bool take_task() {
     const Json message = receive_json(socket_);
     if (!message.is_object()) return false;
-    const ReportTask task{message["traces"], message["output"],     message["job"], message["threads"],
-                          message["memory"], message["world_size"], message["room"],   message["hosts"]};
+    const ReportTask task{message["traces"], message["output"],     message["job"],  message["threads"],
+                          message["memory"], message["world_size"], message["room"], message["hosts"]};
     const pid_t pid = fork();
     if (pid == 0) make_one(task, make_report_, static_cast<uint64_t>(limit_.count()) * 64);
     const int id = message["id"];

@@ -12,6 +12,8 @@
 #include <set>
 #include <tuple>
 
+#include "skewscope/base/named_host.h"
+
 namespace skewscope::ingest {
 namespace {
 
@@ -24,8 +26,15 @@ std::string without_extensions(std::string name) {
   return name;
 }
 
+// The host tells nodes of one job apart, not jobs.
+std::string without_host(std::string name) {
+  const std::string host = host_behind_at(name);
+  if (!host.empty()) name.erase(name.rfind('@'), host.size() + 1);
+  return name;
+}
+
 void read_name(const std::string& path, JobClues& clues) {
-  clues.stem = without_extensions(std::filesystem::path(path).filename().string());
+  clues.stem = without_host(without_extensions(std::filesystem::path(path).filename().string()));
   const std::string& name = clues.stem;
   for (size_t at = 0; at < name.size();) {
     size_t end = at;

@@ -107,7 +107,8 @@ Result<RankOverrides::Map> RankOverrides::read_map(const std::string& file) {
     if (read.path.empty() || (!rank && !open)) {
       return usage(where + "want \"path,rank\" or \"path,rank,host\", found \"" + line + "\"");
     }
-    if (!read.host.empty() && !is_host_name(read.host)) return usage(where + "no name of a host: \"" + read.host + "\"");
+    if (!read.host.empty() && !is_host_name(read.host))
+      return usage(where + "no name of a host: \"" + read.host + "\"");
     const MapRow said{rank.value_or(-1), read.host};
     const auto [entry, added] = rows.emplace(normal(read.path), said);
     if (!added && !(entry->second == said)) return usage(where + "second rank or host for " + read.path);

@@ -12,8 +12,8 @@ namespace skewscope::ingest {
 
 class RankOverrides {
  public:
-  // Errors: usage, for a map that cannot be read, a row that is no "path,rank" or "path,rank,host", a pattern that is no regular
-  // expression or has no group named `rank`. Empty texts: not given.
+  // Errors: usage, for a map that cannot be read, a row that is no "path,rank" or "path,rank,host", a pattern that is
+  // no regular expression or has no group named `rank`. Empty texts: not given.
   static Result<RankOverrides> make(const std::string& rank_map_file, const std::string& rank_regex,
                                     int32_t least_world_size = 0);
 

@@ -203,7 +203,8 @@ Table table_of(const std::vector<typename Fields::Row>& rows) {
 }
 template <class Fields>
 Table table_of(std::vector<typename Fields::Row>&& rows) {
-  return described<Fields>(make_table<typename Fields::Row>(Fields::kAbout.table, std::move(rows), columns_of<Fields>()));
+  return described<Fields>(
+      make_table<typename Fields::Row>(Fields::kAbout.table, std::move(rows), columns_of<Fields>()));
 }
 // A table of this one row, or of none.
 template <class Fields>

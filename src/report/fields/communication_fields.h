@@ -22,7 +22,8 @@ struct CollectiveFields {
   static constexpr About kAbout = {"collectives", "collectives", "calls of one operation, size and type in one group"};
   static constexpr auto kFields = std::make_tuple(
       field<&Row::communicator>("communicator", "id of communicators[]"), field<&Row::op>("op", "the operation"),
-      field<&Row::dtype>("dtype", "element type"), field<&Row::bytes>("bytes", "S of nccl-tests; 0: unknown", In::document),
+      field<&Row::dtype>("dtype", "element type"),
+      field<&Row::bytes>("bytes", "S of nccl-tests; 0: unknown", In::document),
       unless_zero<&Row::bytes>("bytes", "S of nccl-tests; null: unknown", In::tables),
       field<&Row::count>("count", "instances"), field<&Row::exposed_wait_ns>("exposed_wait_ns", "sum over calls"),
       field<&Row::exposed_transfer_ns>("exposed_transfer_ns", "sum over calls"),

@@ -94,7 +94,8 @@ struct OperationFields {
           "and no shorter than the longest rank's transfers of the operation, which still take their time beside "
           "computation. At most that is what prefetching or overlapping them gains. null: not replayed, since more "
           "than transfer may follow the last arrivals known"),
-      known<&Row::hidden_share>("hidden_saved_share", "hidden_saved_ns / replayed_ns: of the job; overlap[].hidden_share is of the calls"),
+      known<&Row::hidden_share>("hidden_saved_share",
+                                "hidden_saved_ns / replayed_ns: of the job; overlap[].hidden_share is of the calls"),
       known<&Row::faster_saved_ns>("faster_saved_ns",
                                    "by which the job is shorter when these transfers take half as long"),
       known<&Row::faster_share>("faster_saved_share", "faster_saved_ns / replayed_ns"));
@@ -113,7 +114,8 @@ struct OperationPartFields {
       known<&Row::hidden_saved_ns>("hidden_saved_ns",
                                    "by which the job is shorter when nobody waits for these transfers, as for the "
                                    "whole operation; null: not replayed"),
-      known<&Row::hidden_share>("hidden_saved_share", "hidden_saved_ns / replayed_ns: of the job; overlap[].hidden_share is of the calls"));
+      known<&Row::hidden_share>("hidden_saved_share",
+                                "hidden_saved_ns / replayed_ns: of the job; overlap[].hidden_share is of the calls"));
 };
 
 struct PipelineFields {

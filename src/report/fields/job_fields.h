@@ -94,10 +94,10 @@ struct CommunicatorRank {
 struct CommunicatorRankFields {
   using Row = CommunicatorRank;
   static constexpr About kAbout = {"", "communicator_ranks", "a member of a group: communicators.ranks as rows"};
-  static constexpr auto kFields = std::make_tuple(
-      field<&Row::communicator>("communicator", "id of communicators[]"),
-      field<&Row::position>("position", "among the group's members, from 0"),
-      field<&Row::rank>("rank", "the member; not in the table ranks where the job lacks its trace"));
+  static constexpr auto kFields =
+      std::make_tuple(field<&Row::communicator>("communicator", "id of communicators[]"),
+                      field<&Row::position>("position", "among the group's members, from 0"),
+                      field<&Row::rank>("rank", "the member; not in the table ranks where the job lacks its trace"));
 };
 
 struct RankFields {

@@ -31,8 +31,8 @@ bool for_every_rank(const Table& table) {
 }
 
 bool stays_in_its_file(const Table& table) {
-  constexpr std::array<std::string_view, 8> kFiles = {"collective_ranks", "unmatched",        "rank_steps",
-                                                      "outside_steps",    "collective_steps", "all_to_all",
+  constexpr std::array<std::string_view, 8> kFiles = {"collective_ranks", "unmatched",         "rank_steps",
+                                                      "outside_steps",    "collective_steps",  "all_to_all",
                                                       "all_to_all_ranks", "communicator_ranks"};
   return std::find(kFiles.begin(), kFiles.end(), table.name) != kFiles.end();
 }

@@ -143,7 +143,8 @@ class Keys {
     for (const Reference& one : kReferences) {
       if (columns_.count({std::string(one.table), std::string(one.key)}) == 0) continue;
       if (table.name == one.table && column.name == one.key) return " PRIMARY KEY";
-      const bool wanted = one.from.size() == 0 || std::find(one.from.begin(), one.from.end(), table.name) != one.from.end();
+      const bool wanted =
+          one.from.size() == 0 || std::find(one.from.begin(), one.from.end(), table.name) != one.from.end();
       if (wanted && column.name == one.column) return fmt::format(" REFERENCES {}({})", one.table, one.key);
     }
     return "";

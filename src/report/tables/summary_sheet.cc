@@ -99,9 +99,9 @@ void add_stragglers(const JobReport& report, SummarySheet& sheet) {
   sheet.push_back({{"Stragglers", "Waiting that they cause", "Last to arrive", "Cause"}, true});
   for (size_t i = 0; i < std::min(report.stragglers.size(), kSheetStragglers); ++i) {
     const JobReport::Straggler& s = report.stragglers[i];
-    sheet.push_back({{fmt::format("rank {}", s.rank), human_duration(s.wait_originated_ns),
-                      fmt::format("{} of {}", s.late_count, s.late_candidates),
-                      s.cause ? spaced(to_string(*s.cause)) : ""}});
+    sheet.push_back(
+        {{fmt::format("rank {}", s.rank), human_duration(s.wait_originated_ns),
+          fmt::format("{} of {}", s.late_count, s.late_candidates), s.cause ? spaced(to_string(*s.cause)) : ""}});
   }
 }
 

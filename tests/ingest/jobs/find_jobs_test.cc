@@ -141,6 +141,18 @@ TEST_CASE("the only whole run is chosen, whenever parts of another that lie besi
   }
 }
 
+TEST_CASE("hosts in the names of files divide no job, and hide not what does") {
+  std::vector<Recorded> traces;
+  for (const std::string engine : {"dp0", "dp1"}) {
+    add(traces, "/t/" + engine + "_pp0_tp0_rank", "@alpha.json", 0, 1, {"", 0, 2});
+    add(traces, "/t/" + engine + "_pp0_tp0_rank", "@beta.json", 1, 2, {"", 0, 2});
+  }
+  const Sorted sorted = sort_out(traces);
+  REQUIRE(sorted.names() == Names{"dp0", "dp1"});
+  CHECK(sorted.found.jobs[0].rows.size() == 2);
+  CHECK(sorted.found.jobs[1].rows.size() == 2);
+}
+
 TEST_CASE("a rank of one engine is no job with a rank of another, whether or not either is whole") {
   const auto name = [](int64_t dp, int64_t rank) {
     return "/t/dp" + std::to_string(dp) + "_pp0_tp" + std::to_string(rank) + "_rank" + std::to_string(rank) + ".json";

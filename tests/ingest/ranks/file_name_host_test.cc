@@ -30,7 +30,7 @@ TEST_CASE("the name that torch.profiler makes tells the host where the trace is 
       {"log/ip-172-31-18-44_2215.1678901234567.pt.trace.json", 2215, "ip-172-31-18-44"},
       {"log/node7_4242.1694128201545123456.pt.trace.json.gz", 4242, "node7"},
       {"log/dgx-a100-03.cluster.local_78901.1712345678901234567.pt.trace.json", 78901, "dgx-a100-03.cluster.local"},
-      {"log/88cfdfb5ac59_17.1616149284093.pt.trace.json.gz", 17, "88cfdfb5ac59"},          // a container
+      {"log/88cfdfb5ac59_17.1616149284093.pt.trace.json.gz", 17, "88cfdfb5ac59"},            // a container
       {"log/llama-worker-0_61.1721000000000000000.pt.trace.json.gz", 61, "llama-worker-0"},  // a pod
   };
   for (const auto& row : rows) {
@@ -44,9 +44,9 @@ TEST_CASE("a name that may mean something else tells no host") {
     const char* path;
     int64_t process_id;
   } rows[] = {
-      {"node7_4242.1694128201545123456.pt.trace.json", 4243},  // a number that is not the process
-      {"node7_4242.1694128201545123456.pt.trace.json", -1},    // a trace that does not tell its process
-      {"worker1_step_12.1694128201556.pt.trace.json.gz", 12},  // DLRM
+      {"node7_4242.1694128201545123456.pt.trace.json", 4243},    // a number that is not the process
+      {"node7_4242.1694128201545123456.pt.trace.json", -1},      // a trace that does not tell its process
+      {"worker1_step_12.1694128201556.pt.trace.json.gz", 12},    // DLRM
       {"trainer_4242.1694128201545123456.pt.trace.json", 4242},  // a program's word: the same on all machines
       {"localhost_4242.1694128201545123456.pt.trace.json", 4242},
       {"rank3_4242.1694128201545123456.pt.trace.json", 4242},

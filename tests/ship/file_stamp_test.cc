@@ -1,4 +1,4 @@
-#include "src/ship/own_disk.h"
+#include "src/ship/file_stamp.h"
 
 #include <linux/magic.h>
 
