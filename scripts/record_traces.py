@@ -96,7 +96,7 @@ def record(run, options, case):
         step(-1)
     dist.barrier()
     with profile(activities=activities, schedule=schedule(wait=0, warmup=1, active=options.steps),
-                 on_trace_ready=trace_handler(options.output, job=name), record_shapes=True,
+                 on_trace_ready=trace_handler(options.output, job=name, host=""), record_shapes=True,
                  with_stack=options.with_stack, **sync_events(options)) as profiler:
         for number in range(options.steps + 1):
             step(number)

@@ -67,9 +67,9 @@ def job_name():
     return "job"
 
 
-def host_name():
+def host_name(host=None):
     """Of this node, as a part of a file's name; "" where it has none of its own."""
-    host = re.sub(r"[^A-Za-z0-9.-]+", "-", os.uname().nodename).strip("-.")
+    host = re.sub(r"[^A-Za-z0-9.-]+", "-", os.uname().nodename if host is None else host).strip("-.")
     return "" if host.startswith("localhost") else host
 
 
@@ -83,12 +83,14 @@ def ship(path, target, world, capture):
         warnings.warn(f"{path} is not sent: {error}")
 
 
-def trace_handler(directory, job=None, ranks=None, ship_to=None, token_file=None, ca=None, cert=None, key=None):
+def trace_handler(directory, job=None, ranks=None, host=None, ship_to=None, token_file=None, ca=None, cert=None, key=None):
     """A function to pass as on_trace_ready.
 
     directory  of the traces; made where it is missing, a folder per job below it
     job        name of the job; default: the scheduler's job id
     ranks      only these write, for instance range(0, 1024, 8); default: all
+    host       of this node, in the names of files; default: the system's name, which in a container may be that of the
+               container (there the node's, by the environment); "": no host
     ship_to    URL of a `skewscope gather`: each whole file is handed to `skewscope ship`, which sends it in the background.
                The ranks of a node take turns, so that all of them cost what one agent may. What it cannot send it says on
                standard error. It ends with the job: what has not gone by then stays, for another `skewscope ship`
@@ -109,8 +111,8 @@ def trace_handler(directory, job=None, ranks=None, ship_to=None, token_file=None
         folder = os.path.join(directory, job)
         os.makedirs(directory, exist_ok=True)
         make_own_folder(folder)
-        host = host_name()
-        at = f"@{host}" if host else ""
+        node = host_name(host)
+        at = f"@{node}" if node else ""
         name = f"{job}_rank{rank}-of-{world}{at}_step{profile.step_num}.pt.trace.json.gz"
         path, partial = os.path.join(folder, name), os.path.join(folder, f".{os.getpid()}.partial.{name}")
         try:

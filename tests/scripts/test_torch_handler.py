@@ -73,6 +73,10 @@ class Handler(unittest.TestCase):
                                  sorted({*self.written({}, job=f"on-{len(written)}"),
                                          f"on-{len(written)}/on-{len(written)}_rank0-of-1{written}_step12.pt.trace.json.gz"}))
 
+    def test_a_program_may_name_the_node_or_none(self):
+        self.assertEqual(self.written({}, job="pod", host="gpu-9"), ["pod/pod_rank0-of-1@gpu-9_step12.pt.trace.json.gz"])
+        self.assertIn("kept/kept_rank0-of-1_step12.pt.trace.json.gz", self.written({}, job="kept", host=""))
+
     def test_a_process_alone_is_rank_0_of_1(self):
         self.assertEqual(self.written({}), ["job/job_rank0-of-1@node17_step12.pt.trace.json.gz"])
 
