@@ -83,20 +83,20 @@ def ship(path, target, world, capture):
         warnings.warn(f"{path} is not sent: {error}")
 
 
-def trace_handler(directory, job=None, ranks=None, host=None, ship_to=None, token_file=None, ca=None, cert=None, key=None):
+def trace_handler(directory, job=None, ranks=None, ship_to=None, token_file=None, ca=None, cert=None, key=None, host=None):
     """A function to pass as on_trace_ready.
 
     directory  of the traces; made where it is missing, a folder per job below it
     job        name of the job; default: the scheduler's job id
     ranks      only these write, for instance range(0, 1024, 8); default: all
-    host       of this node, in the names of files; default: the system's name, which in a container may be that of the
-               container (there the node's, by the environment); "": no host
     ship_to    URL of a `skewscope gather`: each whole file is handed to `skewscope ship`, which sends it in the background.
                The ranks of a node take turns, so that all of them cost what one agent may. What it cannot send it says on
                standard error. It ends with the job: what has not gone by then stays, for another `skewscope ship`
     token_file the job's token, readable by its owner alone; a gatherer on another machine wants one, for this very job name
     ca         certificates to trust, PEM; default: the system's
     cert, key  the node's certificate and its private key, PEM, for a gatherer that asks for one (--client-ca)
+    host       of this node, in the names of files; default: the system's name. In a container that may be the container's:
+               give the node's, by the environment. "": none
     """
     job = re.sub(r"[^A-Za-z0-9._-]+", "-", job or job_name()).strip(".-") or "job"
     captures = itertools.count()  # the schedule is the same on all ranks
