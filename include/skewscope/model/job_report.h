@@ -31,9 +31,7 @@ struct JobReport {
     int64_t window_start_ns = 0, window_ns = 0;
     JobVendor vendor = JobVendor::unknown;
     int32_t sessions = 1;
-    // Steps are "gpu", what was launched in them, as it ran there; "host", what the hosts ran, of a job without a GPU;
-    // "": there are none, or, where there are some, the report is of a version that did not tell.
-    StepBasis step_basis = StepBasis::none;
+    StepBasis step_basis = StepBasis::none;  // none where there are steps: a report from before steps were GPU time
   } job;
 
   // This job and those that lay beside it in what was given, by time.
