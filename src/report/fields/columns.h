@@ -51,12 +51,16 @@ requires std::is_integral_v<Number> Cell to_cell(const std::vector<Number>& numb
 
 template <class Field>
 constexpr ColumnType type_of() {
-  if (std::is_same_v<Field, bool>) return ColumnType::boolean;
-  if (std::is_same_v<Field, double>) return ColumnType::real;
-  if (std::is_same_v<Field, int32_t> || std::is_same_v<Field, int64_t> || std::is_same_v<Field, Rank>) {
-    return ColumnType::integer;
+  if constexpr (requires(Field value) { value.has_value(); }) {
+    return type_of<typename Field::value_type>();
+  } else {
+    if (std::is_same_v<Field, bool>) return ColumnType::boolean;
+    if (std::is_same_v<Field, double>) return ColumnType::real;
+    if (std::is_same_v<Field, int32_t> || std::is_same_v<Field, int64_t> || std::is_same_v<Field, Rank>) {
+      return ColumnType::integer;
+    }
+    return ColumnType::text;
   }
-  return ColumnType::text;
 }
 
 template <class Row>
@@ -66,37 +70,6 @@ struct ColumnOf {
   Cell (*cell)(const Row& row);
   std::string meaning = "";
 };
-
-template <auto Member, class Row>
-Cell member_cell(const Row& row) {
-  return to_cell(row.*Member);
-}
-
-// As above; -1 says "not known".
-template <auto Member, class Row>
-Cell known_cell(const Row& row) {
-  return row.*Member < 0 ? Cell() : to_cell(row.*Member);
-}
-
-template <auto Member, class Row, class Field>
-ColumnOf<Row> column_of(const char* name, Field Row::*) {
-  return {name, type_of<Field>(), &member_cell<Member, Row>};
-}
-
-template <auto Member, class Row, class Field>
-ColumnOf<Row> known_column_of(const char* name, Field Row::*) {
-  return {name, type_of<Field>(), &known_cell<Member, Row>};
-}
-
-template <auto Member>
-auto column(const char* name) {
-  return column_of<Member>(name, Member);
-}
-
-template <auto Member>
-auto known_column(const char* name) {
-  return known_column_of<Member>(name, Member);
-}
 
 // A described field (field.h) of the row, or of what its member `Inner` is or points to.
 template <class Described, auto Inner, class Row>
@@ -140,6 +113,41 @@ void add_column(const StatisticsField<Set, kWhole>& field, std::vector<ColumnOf<
   add("p99", &figure_cell<Set, kWhole, &Statistics::p99, Row>);
   add("min", &figure_cell<Set, kWhole, &Statistics::min, Row>);
   add("max", &figure_cell<Set, kWhole, &Statistics::max, Row>);
+}
+
+template <auto Set, auto Figure, class Row>
+Cell set_cell(const Row& row) {
+  const auto& set = std::invoke(Set, row);
+  return set.count == 0 ? Cell() : to_cell(std::invoke(Figure, set));
+}
+
+template <auto Inner, class Row, auto Set>
+void add_column(const SpreadField<Set>& field, std::vector<ColumnOf<Row>>& columns) {
+  const auto add = [&](const char* figure, ColumnType type, Cell (*cell)(const Row&)) {
+    columns.push_back({std::string(field.name) + "_" + figure + "_ns", type, cell,
+                       std::string(figure) + ": " + field.meaning});
+  };
+  add("sum", ColumnType::integer, &set_cell<Set, &TimeSpread::sum_ns, Row>);
+  add("mean", ColumnType::real, &set_cell<Set, &TimeSpread::mean_ns, Row>);
+  add("median", ColumnType::real, &set_cell<Set, &TimeSpread::median_ns, Row>);
+  add("deviation", ColumnType::real, &set_cell<Set, &TimeSpread::deviation_ns, Row>);
+  add("min", ColumnType::integer, &set_cell<Set, &TimeSpread::min_ns, Row>);
+  add("max", ColumnType::integer, &set_cell<Set, &TimeSpread::max_ns, Row>);
+}
+
+template <auto Inner, class Row, auto Set>
+void add_column(const DistributionField<Set>& field, std::vector<ColumnOf<Row>>& columns) {
+  const auto add = [&](const char* figure, Cell (*cell)(const Row&)) {
+    columns.push_back({std::string(figure) + field.name, ColumnType::real, cell,
+                       std::string(figure) + ": " + field.meaning});
+  };
+  add("mean", &set_cell<Set, &Distribution::mean, Row>);
+  add("deviation", &set_cell<Set, &Distribution::deviation, Row>);
+  add("least", &set_cell<Set, &Distribution::least, Row>);
+  add("quartile_1", &set_cell<Set, &Distribution::quartile_1, Row>);
+  add("median", &set_cell<Set, &Distribution::median, Row>);
+  add("quartile_3", &set_cell<Set, &Distribution::quartile_3, Row>);
+  add("most", &set_cell<Set, &Distribution::most, Row>);
 }
 
 template <class Fields, class Row = typename Fields::Row, auto Inner = nullptr>
@@ -197,6 +205,10 @@ Table described(Table table) {
 }
 
 // The table of described rows; they must outlive it, unless they are given away.
+template <class Fields>
+Table table_of(const typename Fields::Row* rows, size_t count) {
+  return described<Fields>(make_table<typename Fields::Row>(Fields::kAbout.table, rows, count, columns_of<Fields>()));
+}
 template <class Fields>
 Table table_of(const std::vector<typename Fields::Row>& rows) {
   return described<Fields>(make_table<typename Fields::Row>(Fields::kAbout.table, rows, columns_of<Fields>()));
