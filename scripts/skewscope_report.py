@@ -279,7 +279,8 @@ def value_of_field(table: str, column: str, text: str) -> Any:
     if is_list or column in TEXTS:
         return text
     try:
-        return float(text) if column.endswith(REALS) or column in REAL_NAMES else int(text)
+        is_real = column.endswith(REALS) or column in REAL_NAMES or table == "efficiency"
+        return float(text) if is_real else int(text)
     except ValueError:
         return text  # a column that this reader does not know yet
 
