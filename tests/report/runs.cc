@@ -216,6 +216,29 @@ TEST_CASE("a report directory read back says the same of what runs are compared 
   CHECK(back.rank_statistics[0].median == 7.5);
 }
 
+TEST_CASE("a report of before, without sessions, the verdict's kind and empty sizes, can be compared by") {
+  const ScratchDirectory scratch;
+  HandBuilt built = job_of(2);
+  add_all_reduce(built, {0, 3000}, 10000, 4000);
+  REQUIRE(write_report(built.report(), kStamp, {scratch / "out", false, {}}).ok());
+  auto document = nlohmann::json::parse(read_file(scratch / "out/report.json"));
+  document["job"].erase("sessions");
+  document["verdict"].erase("kind");
+  document["verdict"].erase("ranks");
+  write_file(scratch / "out/report.json", document.dump());
+  const std::string columns = "communicator,op,dtype,bytes,session,step,calls,wait_ns,transfer_ns,exposed_wait_ns,"
+                              "exposed_transfer_ns\n";
+  write_file(scratch / "out/tables/collective_steps.csv", columns + "0,all_reduce,float32,0,0,7,2,3,4,3,4\n" +
+                                                              "0,all_reduce,float32,,0,8,2,3,4,3,4\n");
+  const auto loaded = load_report(scratch / "out");
+  REQUIRE(loaded.ok());
+  CHECK(loaded.value().job.sessions == 1);
+  REQUIRE(loaded.value().collective_steps.size() == 2);
+  CHECK(loaded.value().collective_steps[0].bytes == 0);
+  CHECK(loaded.value().collective_steps[1].bytes == 0);  // as it is written now
+  CHECK(loaded.value().collective_steps[1].step == 8);
+}
+
 TEST_CASE("a report that cannot be compared by says what it lacks") {
   const ScratchDirectory scratch;
   const JobReport report = job_of(2).report();

@@ -23,8 +23,6 @@ namespace fs = std::filesystem;
 namespace report {
 namespace {
 
-constexpr const char* kSchema = "skewscope.report/1";
-
 Error unusable(const std::string& directory, const std::string& why) {
   return {ErrorKind::no_input, fmt::format("{}: {}", directory, why)};
 }
@@ -126,8 +124,8 @@ Result<JobReport> load_report(const std::string& directory) {
   JobReport out;
   try {
     const Json json = Json::parse(file_text(path / "report.json").value_or(""));
-    if (json.at("schema") != kSchema) {
-      return unusable(directory, fmt::format("its report.json is not of schema {}", kSchema));
+    if (json.at("schema") != kReportSchema) {
+      return unusable(directory, fmt::format("its report.json is not of schema {}", kReportSchema));
     }
     if (!json.contains("steps")) {
       return unusable(directory, "its report.json has no steps: it was made before they were recorded; make it anew");
