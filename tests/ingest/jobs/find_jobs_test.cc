@@ -144,8 +144,9 @@ TEST_CASE("the only whole run is chosen, whenever parts of another that lie besi
 TEST_CASE("hosts in the names of files divide no job, and hide not what does") {
   std::vector<Recorded> traces;
   for (const std::string engine : {"dp0", "dp1"}) {
-    add(traces, "/t/" + engine + "_pp0_tp0_rank", "@alpha.json", 0, 1, {"", 0, 2});
-    add(traces, "/t/" + engine + "_pp0_tp0_rank", "@beta.json", 1, 2, {"", 0, 2});
+    const int64_t start_us = engine == "dp0" ? 0 : 40;
+    add(traces, "/t/" + engine + "_pp0_tp0_rank", "@alpha.json", 0, 1, {"", 0, 2, start_us, -1});
+    add(traces, "/t/" + engine + "_pp0_tp0_rank", "@beta.json", 1, 2, {"", 0, 2, start_us, -1});
   }
   const Sorted sorted = sort_out(traces);
   REQUIRE(sorted.names() == Names{"dp0", "dp1"});
