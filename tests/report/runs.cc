@@ -226,10 +226,11 @@ TEST_CASE("a report of before, without sessions, the verdict's kind and empty si
   document["verdict"].erase("kind");
   document["verdict"].erase("ranks");
   write_file(scratch / "out/report.json", document.dump());
-  const std::string columns = "communicator,op,dtype,bytes,session,step,calls,wait_ns,transfer_ns,exposed_wait_ns,"
-                              "exposed_transfer_ns\n";
-  write_file(scratch / "out/tables/collective_steps.csv", columns + "0,all_reduce,float32,0,0,7,2,3,4,3,4\n" +
-                                                              "0,all_reduce,float32,,0,8,2,3,4,3,4\n");
+  const std::string columns =
+      "communicator,op,dtype,bytes,session,step,calls,wait_ns,transfer_ns,exposed_wait_ns,"
+      "exposed_transfer_ns\n";
+  write_file(scratch / "out/tables/collective_steps.csv",
+             columns + "0,all_reduce,float32,0,0,7,2,3,4,3,4\n" + "0,all_reduce,float32,,0,8,2,3,4,3,4\n");
   const auto loaded = load_report(scratch / "out");
   REQUIRE(loaded.ok());
   CHECK(loaded.value().job.sessions == 1);

@@ -124,8 +124,8 @@ Cell set_cell(const Row& row) {
 template <auto Inner, class Row, auto Set>
 void add_column(const SpreadField<Set>& field, std::vector<ColumnOf<Row>>& columns) {
   const auto add = [&](const char* figure, ColumnType type, Cell (*cell)(const Row&)) {
-    columns.push_back({std::string(field.name) + "_" + figure + "_ns", type, cell,
-                       std::string(figure) + ": " + field.meaning});
+    columns.push_back(
+        {std::string(field.name) + "_" + figure + "_ns", type, cell, std::string(figure) + ": " + field.meaning});
   };
   add("sum", ColumnType::integer, &set_cell<Set, &TimeSpread::sum_ns, Row>);
   add("mean", ColumnType::real, &set_cell<Set, &TimeSpread::mean_ns, Row>);
@@ -138,8 +138,8 @@ void add_column(const SpreadField<Set>& field, std::vector<ColumnOf<Row>>& colum
 template <auto Inner, class Row, auto Set>
 void add_column(const DistributionField<Set>& field, std::vector<ColumnOf<Row>>& columns) {
   const auto add = [&](const char* figure, Cell (*cell)(const Row&)) {
-    columns.push_back({std::string(figure) + field.name, ColumnType::real, cell,
-                       std::string(figure) + ": " + field.meaning});
+    columns.push_back(
+        {std::string(figure) + field.name, ColumnType::real, cell, std::string(figure) + ": " + field.meaning});
   };
   add("mean", &set_cell<Set, &Distribution::mean, Row>);
   add("deviation", &set_cell<Set, &Distribution::deviation, Row>);
