@@ -21,13 +21,14 @@ MAY_INCLUDE = {
     "select": ROOMS,
     "attribute": ROOMS,
     "blame": ROOMS,
+    "lanes": ROOMS,
     "summarize": ROOMS | {"efficiency"},
     "scale": ROOMS,
     "report": ROOMS | {"efficiency"},
     "simulate": ROOMS | {"digest"},
     "merge": ROOMS,
     "distribute": {"base"},
-    "correlate": ROOMS | {"ingest", "matching", "align", "select", "attribute", "blame", "summarize",
+    "correlate": ROOMS | {"ingest", "matching", "align", "select", "attribute", "blame", "lanes", "summarize",
                           "report"},
     "advise": ROOMS,
     "protocol": {"base"},  # below gather and ship: what both ends say
@@ -80,7 +81,7 @@ INNER = {
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.
-WITH_TASKS = {"collectives", "digest", "ingest", "matching", "align", "select", "attribute", "blame", "summarize", "report",
+WITH_TASKS = {"collectives", "digest", "ingest", "matching", "align", "select", "attribute", "blame", "lanes", "summarize", "report",
               "simulate", "correlate"}
 EVERYWHERE = set(MAY_INCLUDE)
 THIRD_PARTIES = {

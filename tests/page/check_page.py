@@ -15,6 +15,7 @@ import urllib.parse
 from pathlib import Path
 
 import chromium
+import page_data
 
 SKIPPED = 77
 TRACES = Path(os.environ.get("SKEWSCOPE_TRACES", Path(__file__).resolve().parents[3] / "shared" / "traces"))
@@ -439,22 +440,19 @@ def case_tables(program, scratch):
 
 def enlarged(page, ranks, steps):
     """The page of a job of as many ranks and steps: rows and columns of this one's, again and again."""
-    text = page.read_text()
-    begin = text.index('id="data">') + len('id="data">')
-    end = text.index("</script>", begin)
-    data = json.loads(text[begin:end])
-    grid = data["map"]
+    large = page_data.Page(page)
+    grid = large.data["map"]
     grid["ranks"] = list(range(ranks))
-    rows = grid["mean_ns"]
-    grid["mean_ns"] = [[rows[r % len(rows)][s % len(rows[0])] for s in range(steps)] for r in range(ranks)]
+    rows = [page_data.unpack(row) for row in grid["mean_ns"]]
+    grid["mean_ns"] = [page_data.pack(rows[r % len(rows)][s % len(rows[0])] for s in range(steps)) for r in range(ranks)]
     grid["columns"] = [[s, s, s * 1000] for s in range(steps)]
     for name in ("ranks", "stragglers", "clocks"):
-        rows = data["tables"][name]["rows"]
-        data["tables"][name]["rows"] = [[r, *rows[r % len(rows)][1:]] for r in range(ranks)]
+        rows = large.rows(name)
+        large.set_rows(name, [[r, *rows[r % len(rows)][1:]] for r in range(ranks)])
     for name in ("collectives", "blame_flows", "rank_statistics", "causes"):
-        rows = data["tables"][name]["rows"]
-        data["tables"][name]["rows"] = [rows[r % len(rows)] for r in range(2000)]
-    page.write_text(text[:begin] + json.dumps(data).replace("<", "\\u003c") + text[end:])
+        rows = large.rows(name)
+        large.set_rows(name, [rows[r % len(rows)] for r in range(2000)])
+    large.write()
 
 
 def measured(page):

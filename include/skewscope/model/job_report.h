@@ -16,6 +16,7 @@
 #include "skewscope/model/collective_instance.h"
 #include "skewscope/model/found_job.h"
 #include "skewscope/model/report_values.h"
+#include "skewscope/model/work_lanes.h"
 
 namespace skewscope {
 
@@ -295,8 +296,8 @@ struct JobReport {
   // The pipeline that the ranks form, as their messages show it (model/pipeline.h); stages 0: none.
   struct Pipeline {
     int32_t stages = 0, micro_batches = 0, virtual_stages = 0;
-    std::string schedule;      // PipelineSchedule
-    int64_t window_ns = 0;     // of all its ranks: what the shares are of
+    std::string schedule;   // PipelineSchedule
+    int64_t window_ns = 0;  // of all its ranks: what the shares are of
     int64_t bubble_ns = -1;    // its ranks stood still for other stages; -1: not known
     double bubble_share = -1;  // of window_ns, as the others; -1: not known
     double schedule_share = -1, imbalance_share = -1;
@@ -383,12 +384,13 @@ struct JobReport {
   };
   std::vector<RankStatistic> rank_statistics;
 
+  WorkLanes lanes;  // what the page's timeline shows of GPU work
   double end_spread_before_ns = 0, end_spread_after_ns = 0;
   Findings diagnostics;  // sorted
 };
 
-// The rows of these ranks, sorted, and of the groups that have no others, as if they were the job's only ranks; without
-// those of single calls. Steps, what-if, pipeline and efficiency are left out: they are of all ranks.
+// The rows of these ranks and of the groups that have no others, as if they were the job's only ranks; without those of
+// single calls. Steps, what-if, pipeline and efficiency, which are of all ranks, are left out.
 JobReport rows_of_ranks(const JobReport& report, const std::vector<int32_t>& ranks);
 
 // The longest component of several ranks, to which steps, what-if and window belong; null where it has all ranks.

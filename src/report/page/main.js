@@ -10,21 +10,25 @@ import {
 import { componentsSection } from "./components.js";
 import { element } from "./dom.js";
 import { efficiencySection } from "./efficiency.js";
+import { gridSection } from "./grid.js";
 import { glossarySection, linkWords } from "./glossary.js";
 import { latenessSection } from "./lateness.js";
 import { lossesSection } from "./losses.js";
+import { matrixSection } from "./matrix.js";
 import { compareMethod, methodSection, scaleMethod } from "./method.js";
 import { overlapSection } from "./overlap.js";
+import { unpack, unpackTables } from "./packed.js";
 import { qualitySection } from "./quality.js";
 import { comparedSection, ranksSection } from "./ranks.js";
 import { curvesSection, scaleHeading, scaleVerdict, treeSection } from "./scale.js";
 import { pipelineSection } from "./pipeline.js";
 import { stragglersSection } from "./stragglers.js";
+import { timelineSection } from "./timeline.js";
 import { gainsSection, heading, verdictSection } from "./verdict.js";
 
 const kDocuments = {
-  "skewscope.page/1": [heading, verdictSection, componentsSection, gainsSection, stragglersSection, latenessSection, chainSection,
-    efficiencySection, pipelineSection, breakdownSection, overlapSection, collectivesSection, ranksSection, comparedSection,
+  "skewscope.page/1": [heading, verdictSection, componentsSection, gainsSection, stragglersSection, latenessSection, timelineSection, chainSection,
+    efficiencySection, pipelineSection, breakdownSection, gridSection, overlapSection, collectivesSection, matrixSection, ranksSection, comparedSection,
     qualitySection, clocksSection, methodSection, glossarySection],
   "skewscope.scale-page/1": [scaleHeading, scaleVerdict, curvesSection, treeSection, lossesSection, qualitySection, scaleMethod, glossarySection],
   "skewscope.compare-page/1": [compareHeading, compareVerdict, stepSection, rankChangesSection, collectiveChangesSection,
@@ -47,6 +51,8 @@ function unfold() {
 addEventListener("hashchange", unfold);
 
 const data = JSON.parse(document.getElementById("data").textContent);
+unpackTables(data.tables);
+if (data.map) data.map.mean_ns = data.map.mean_ns.map(unpack);
 const [makeHeading, ...makeSections] = kDocuments[data.schema];
 document.getElementById("top").append(...makeHeading(data));
 const main = document.getElementById("sections");

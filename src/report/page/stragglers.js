@@ -1,7 +1,7 @@
 // Who is late, how steadily, and why.
 import { hasComponents, notOneClock } from "./components.js";
 import { element, section } from "./dom.js";
-import { openMoment } from "./moments.js";
+import { momentLink, openMoment, placesOf } from "./moments.js";
 import { cellText } from "./numbers.js";
 import { pickRank } from "./picked.js";
 import { dataTable, records } from "./table.js";
@@ -14,6 +14,7 @@ export const causeWords = (cause) => kCauses[(cause ?? "–").replaceAll("_", " 
 export function stragglersSection(data) {
   const hosts = new Map(records(data.tables.ranks).map((row) => [row.rank, row.host]));
   const rows = records(data.tables.stragglers).map((row) => ({ ...row, host: hosts.get(row.rank) }));
+  const placeFor = (row) => placesOf(data, "straggler", row.rank)[0];
   const most = Math.max(1, ...rows.map((row) => Number(row.wait_originated_ns)));
   const columns = [
     ["rank", "Rank", { make: (row) => element("a", { href: "#ranks", onclick: () => pickRank(row.rank) }, String(row.rank)) }], ["host", "Host"],
@@ -26,6 +27,9 @@ export function stragglersSection(data) {
       : `${row.late_count} of ${row.late_candidates}, ${cellText(row.late_share, "late_share")}` }],
     ["cause", "Why", { text: (row) => causeWords(row.cause === null || row.standing === "cause" ? row.cause : `${row.cause}?`) }],
     ["cause_share", "… explains"],
+    ...(data.timeline && rows.some((row) => placesOf(data, "straggler", row.rank).length > 0)
+      ? [["moment", "Where", { meaning: "The collective in which most was waited for this rank, in the timeline.", text: (row) => (placeFor(row) ? "show" : ""),
+        make: (row) => (placeFor(row) ? momentLink(placeFor(row)) : "") }]] : []),
     ["saved_ns", "Fixing it saves", { text: (row) => (row.saved_at_least ? "at least " : "") + cellText(row.saved_ns, "saved_ns") }],
   ];
   return section("stragglers", "Stragglers",
