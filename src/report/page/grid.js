@@ -7,8 +7,9 @@ import { unpack } from "./packed.js";
 import { pickRank } from "./picked.js";
 import { records } from "./table.js";
 
-const kMostAcross = 64;   // columns that a screen has room for
-const kMostNumbers = 160; // cells that have room for a figure
+const kMostAcross = 64;    // columns that a screen has room for
+const kMostDown = 96;      // rows; where there are more, neighbours share one, which shows the largest figure of them
+const kMostNumbers = 160;  // cells that have room for a figure
 
 const kFigures = [["wait_originated_ns", "waiting caused"], ["exposed_wait_ns", "exposed wait"], ["exposed_transfer_ns", "exposed transfer"],
   ["compute_ns", "computing"], ["idle_ns", "idle"], ["idle_host_wait_ns", "idle: host wait"], ["exposed_memcpy_ns", "exposed copies"],
@@ -38,23 +39,30 @@ const sizeOf = (axes) => axes.reduce((product, axis) => product * axis.size, 1);
 
 function option(view, figure, width) {
   const { across, down, figures } = view;
-  const cells = [...figures].filter(([, row]) => row[figure] !== null && row[figure] !== undefined)
-    .map(([rank, row]) => [place(across, rank), place(down, rank), Number(row[figure]), rank]);
+  const joined = Math.ceil(sizeOf(down) / kMostDown), largest = new Map();
+  for (const [rank, row] of figures) {
+    if (row[figure] === null || row[figure] === undefined) continue;
+    const cell = [place(across, rank), Math.floor(place(down, rank) / joined), Number(row[figure]), rank], key = `${cell[0]} ${cell[1]}`;
+    if (!(largest.get(key)?.[2] >= cell[2])) largest.set(key, cell);
+  }
+  const cells = [...largest.values()];
   const values = cells.map((cell) => cell[2]);
   const least = Math.min(...values), most = Math.max(...values);
   const show = (value) => cellText(Math.round(value), figure);
   const roomy = cells.length <= kMostNumbers && width / sizeOf(across) > 64;
   const label = (axes) => axes.map((axis) => axis.word).reverse().join(" × ");
-  const ticks = (axes) => Array.from({ length: sizeOf(axes) }, (_, at) => (axes.length === 1 ? String(at) : nameOf(axes, at).replace(/[^\d,]/g, "").split(",").join("·")));
+  const tick = (axes, at) => (axes.length === 1 ? String(at) : nameOf(axes, at).replace(/[^\d,]/g, "").split(",").join("·"));
+  const ticks = (axes, by = 1) => Array.from({ length: Math.ceil(sizeOf(axes) / by) }, (_, at) => tick(axes, at * by));
   return {
     grid: { left: 78, right: 16, top: 44, bottom: 46 },
-    tooltip: { formatter: ({ value: [x, y, value, rank] }) => hint(`rank ${rank}`, [nameOf(down, y), nameOf(across, x)].filter(Boolean).join(", "),
-      `${kFigures.find(([name]) => name === figure)[1]}: ${show(value)}`, ...(figures.get(rank).host ? [`on ${figures.get(rank).host}`] : [])) },
+    tooltip: { formatter: ({ value: [x, , value, rank] }) => hint(`rank ${rank}`, `${nameOf(down, place(down, rank))}, ${nameOf(across, x)}`,
+      `${kFigures.find(([name]) => name === figure)[1]}: ${show(value)}`, ...(joined > 1 ? ["the largest of the ranks in this cell"] : []), ...(figures.get(rank).host ? [`on ${figures.get(rank).host}`] : [])) },
     xAxis: { type: "category", data: ticks(across), name: label(across), nameLocation: "middle", nameGap: 28, splitLine: { show: false } },
-    yAxis: { type: "category", data: ticks(down), inverse: true, name: label(down), nameLocation: "middle", nameGap: 56, splitLine: { show: false } },
+    yAxis: { type: "category", data: ticks(down, joined), inverse: true, name: label(down), nameLocation: "middle", nameGap: 56, splitLine: { show: false },
+      axisLabel: sizeOf(down) / joined > 32 ? { interval: Math.ceil(sizeOf(down) / joined / 24) - 1 } : {} },
     visualMap: { dimension: 2, min: least === most ? Math.min(0, least) : least, max: Math.max(most, least + 1), orient: "horizontal", top: 0, left: 0, itemWidth: 12, itemHeight: 160,
       precision: 0, text: [show(most), show(least)], textStyle: { color: color("text") }, formatter: show, inRange: { color: [color("even"), color("late")] } },
-    series: [{ type: "heatmap", itemStyle: { borderWidth: cells.length <= 1024 ? 1 : 0, borderColor: color("card") }, data: cells.map((value) => ({ value,
+    series: [{ type: "heatmap", progressive: 0, itemStyle: { borderWidth: cells.length <= 1024 ? 1 : 0, borderColor: color("card") }, data: cells.map((value) => ({ value,
       label: { color: value[2] > least + 0.7 * (most - least) ? color("card") : color("text") } })),
       label: { show: roomy, fontSize: 11, formatter: ({ value }) => show(value[2]) } }],
   };
@@ -87,7 +95,7 @@ export function gridSection(data) {
   const picked = element("p", { class: "soft", "aria-live": "polite" }, "Click a cell to pick its rank here and below.");
   const first = axes.map((axis, at) => [String(at), axis.word]);
   return section("grid", `Ranks by parallel group: ${[...axes].reverse().map((axis) => `${axis.word} ${axis.size}`).join(" × ")}`,
-    element("p", { class: "soft" }, kSource[grid.source]),
+    element("p", { class: "soft" }, kSource[grid.source] + (sizeOf(layout(axes)[1]) > kMostDown ? " Neighbours share a row, which shows the largest figure of them." : "")),
     element("div", { class: "bar" }, chooser("Colour", offered, (chosen) => { figure = chosen; redraw(host); }),
       axes.length > 1 ? chooser("From left to right", first, (at) => { order = [axes[Number(at)], ...axes.filter((_, other) => other !== Number(at))]; redraw(host); }) : undefined),
     host, picked);

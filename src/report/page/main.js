@@ -35,6 +35,9 @@ const kDocuments = {
     workChangesSection, qualitySection, compareMethod, glossarySection],
 };
 
+const kManyRanks = 2000, kFirstSections = 4;
+const painted = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
+
 // What a chart shows is in a table, for who cannot see it: of its section, else of the ranks.
 function describeCharts() {
   for (const chart of document.querySelectorAll(".chart")) {
@@ -56,10 +59,19 @@ if (data.map) data.map.mean_ns = data.map.mean_ns.map(unpack);
 const [makeHeading, ...makeSections] = kDocuments[data.schema];
 document.getElementById("top").append(...makeHeading(data));
 const main = document.getElementById("sections");
-for (const make of makeSections) main.append(...[make(data)].filter(Boolean));
-document.getElementById("top").append(...keyHelp);
-describeCharts();
-linkWords(main);
-document.getElementById("contents").append(element("ul", {}, ...[...main.children].map((section) =>
-  element("li", {}, element("a", { href: `#${section.id}` }, section.dataset.title.split(":")[0])))));
-unfold();
+
+// Of a job of very many ranks the answer is on the screen before the sections that show all of them are made.
+async function makePage() {
+  for (const [at, make] of makeSections.entries()) {
+    if (at === kFirstSections && data.job?.ranks > kManyRanks) await painted();
+    main.append(...[make(data)].filter(Boolean));
+  }
+  document.getElementById("top").append(...keyHelp);
+  describeCharts();
+  linkWords(main);
+  document.getElementById("contents").append(element("ul", {}, ...[...main.children].map((section) =>
+    element("li", {}, element("a", { href: `#${section.id}` }, section.dataset.title.split(":")[0])))));
+  unfold();
+  main.dataset.state = "made";
+}
+makePage();

@@ -10,27 +10,31 @@ import { duration, percent, plural } from "./numbers.js";
 import { onShownMoment } from "./moments.js";
 import { pickRank } from "./picked.js";
 import { records } from "./table.js";
-import { kBottom, kLane, kTop, leftOf, paintTimeline, trackAt } from "./timeline_paint.js";
+import { kBottom, kLane, kTop, leftOf, momentText, paintTimeline, trackAt } from "./timeline_paint.js";
 
 const kClick = 4;         // pixels that a click may slip
 const kLeastSpan = 200;   // ns that the whole width may stand for
 const kAround = 0.15;     // of a moment, before it and behind it
 const kReach = 3;         // pixels from the mouse to a block
 
+const kDigits = 1000;      // a moment is told to so many parts of what is in view
+const kMostName = 90;      // letters of a kernel
+
+const shortName = (name) => (name.length > kMostName ? `${name.slice(0, kMostName)}…` : name);
 const isCall = (block) => block.instance !== undefined;
 
 function workWords(block, names) {
   const share = block.end > block.start ? block.busy / (block.end - block.start) : 1;
   const noun = block.copies ? "copies and fills" : "kernels";
-  if (block.rows === 1) return [names[block.name], `${block.copies ? "copy" : "computing"}, ${duration(Math.round(block.end - block.start))}`];
-  return [`${block.rows.toLocaleString("en")} ${noun}, longest: ${names[block.name]}`,
+  if (block.rows === 1) return [shortName(names[block.name]), `${block.copies ? "copy" : "computing"}, ${duration(Math.round(block.end - block.start))}`];
+  return [`${block.rows.toLocaleString("en")} ${noun}, longest: ${shortName(names[block.name])}`,
     `${duration(Math.round(block.end - block.start))}, busy ${percent(Math.min(1, share))} of it`];
 }
 
 function callWords(block, ops, groups, rank) {
   const length = block.end - block.start, of = `instance ${block.instance}, ${groups.nameOf(block.communicator)}`;
   const parts = block.wait === null ? `${duration(Math.round(length))}, could not be split`
-    : `waits ${duration(Math.round(block.wait))}, transfers ${duration(Math.round(Math.max(0, length - block.wait)))}`;
+    : `${block.wait > 0 ? `waits ${duration(Math.round(block.wait))}` : "waits for nobody"}, transfers ${duration(Math.round(Math.max(0, length - block.wait)))}`;
   const last = block.last === null ? [] : [block.last === rank ? "this rank arrived last" : `rank ${block.last} arrived last`];
   if (block.calls === 1) return [ops[block.op], of, parts, ...last];
   return [`${block.calls.toLocaleString("en")} calls, longest: ${ops[block.op]}`, of, parts];
@@ -76,10 +80,12 @@ class Timeline {
     const [least, most] = this.whole, span = Math.min(Math.max(to - from, kLeastSpan), (most - least) * 1.02);
     this.from = Math.max(least - 0.01 * (most - least), Math.min(from, most + 0.01 * (most - least) - span));
     this.to = this.from + span;
+    const middle = this.from + span / 2, at = this.steps.findIndex((step) => step.start <= middle && step.end >= middle);
+    const isOne = at >= 0 && span < 2 * (this.steps[at].end - this.steps[at].start);
+    this.stepChoice.querySelector("select").value = isOne ? String(at) : "all";
     this.chart.repaint();
   }
   showStep(value) {
-    this.stepChoice.querySelector("select").value = value;
     this.moment = undefined;
     const step = this.steps[Number(value)];
     const [from, to] = value === "all" ? this.whole : [step.start, step.end], margin = 0.01 * (to - from);
@@ -95,14 +101,17 @@ class Timeline {
     this.show(around - (around - this.from) * factor, around + (this.to - around) * factor);
   }
   // A moment of the job: its stretch in view, its outline drawn.
-  showMoment({ start_ns, length_ns }) {
+  showMoment({ words, start_ns, length_ns }) {
     const start = Number(start_ns), length = Math.max(1, Number(length_ns));
     this.moment = { start, end: start + length };
     this.lanes = this.all;
     this.show(start - kAround * length, start + (1 + kAround) * length);
-    this.says.replaceChildren(`The outlined moment: ${duration(length)} from ${duration(start)} on.`);
+    this.says.replaceChildren(`Outlined: ${words}; ${duration(length)} from ${this.momentOf(start)} on.`);
   }
 
+  momentOf(ns) {
+    return momentText(ns, (this.to - this.from) / kDigits);
+  }
   timeAt(x) {
     const width = this.chart.host.clientWidth, left = leftOf(width);
     return this.from + (Math.min(Math.max(x, left), width) - left) * (this.to - this.from) / (width - left);
@@ -118,12 +127,12 @@ class Timeline {
   words({ lane, block }) {
     const rank = this.lanes[lane].rank;
     return [`rank ${rank}: ${(isCall(block) ? callWords(block, this.timeline.ops, this.groups, rank) : workWords(block, this.timeline.names)).join("; ")}`,
-      `from ${duration(Math.round(block.start))} on`];
+      `from ${this.momentOf(block.start)} on`];
   }
   lines({ lane, block }) {
     const rank = this.lanes[lane].rank;
     return [`rank ${rank}`, ...(isCall(block) ? callWords(block, this.timeline.ops, this.groups, rank) : workWords(block, this.timeline.names)),
-      `from ${duration(Math.round(block.start))} to ${duration(Math.round(block.end))}`];
+      `from ${this.momentOf(block.start)} to ${this.momentOf(block.end)}`];
   }
   pick(at) {
     this.cursor = at;
@@ -191,7 +200,7 @@ class Timeline {
     if (actions[event.key] === undefined) return;
     event.preventDefault();
     actions[event.key]();
-    if (event.key.startsWith("Page") || event.key === "Home" || /^[-+=]$/.test(event.key)) say(`${duration(Math.round(this.to - this.from))} from ${duration(Math.round(Math.max(0, this.from)))} on`);
+    if (event.key.startsWith("Page") || event.key === "Home" || /^[-+=]$/.test(event.key)) say(`${duration(Math.round(this.to - this.from))} from ${this.momentOf(Math.max(0, this.from))} on`);
   }
   cursorTime() {
     const at = this.cursor === undefined ? undefined : (this.cursor.block.start + this.cursor.block.end) / 2;

@@ -31,7 +31,7 @@ function paintAxis(context, { from, to }, width, height) {
     context.moveTo(x, 18);
     context.lineTo(x, height - kBottom);
     context.stroke();
-    const text = tickText(at, by), half = context.measureText(text).width / 2;
+    const text = momentText(at, by), half = context.measureText(text).width / 2;
     if (x - half > left && x + half < width) context.fillText(text, x, 13);
   }
 }
@@ -58,8 +58,8 @@ function paintSteps(context, { from, to, steps }, width, height) {
   }
 }
 
-// Enough digits to tell two ticks from each other.
-function tickText(at, by) {
+// A moment, with enough digits to tell it from one that is `by` later.
+export function momentText(at, by) {
   const [factor, unit] = at >= 1e9 ? [1e9, "s"] : at >= 1e6 ? [1e6, "ms"] : at >= 1e3 ? [1e3, "µs"] : [1, "ns"];
   const digits = Math.min(6, Math.max(0, Math.ceil(-Math.log10(by / factor))));
   return at === 0 ? axisText(duration)(0) : `${(at / factor).toFixed(digits)} ${unit}`;
@@ -97,7 +97,7 @@ function paintLane(context, lane, view, top, width, colors) {
   });
 }
 
-const kReasons = { culprit: "makes wait", victim: "waits", sample: "", "": "" };
+const kReasons = { culprit: "culprit", victim: "victim", sample: "", "": "" };
 
 // view: {from, to, steps, cursor?: {lane, block}, drag?: [x, x], moment?: {start, end}}
 export function paintTimeline(context, lanes, view, width, height) {
