@@ -1,6 +1,7 @@
 // Problem: of thousands of ranks a page shows a few; which ones?
 // Idea: a reader wants to see who made others wait, who waited, and what is usual. A quarter of the lanes each for the
-// ranks that most waiting began with and for those that waited most; the rest spread evenly over the job.
+// ranks that most waiting began with and for those that waited most; the rest spread evenly over the job. Of a small
+// job all are shown, and a quarter is named in the same way.
 #include "choose_ranks.h"
 
 #include <algorithm>
@@ -26,21 +27,22 @@ std::vector<size_t> heaviest(size_t count, size_t most, const std::function<int6
 }  // namespace
 
 std::vector<ChosenTrace> choose_ranks(const Decomposition& decomposition, const Blame& blame) {
-  const size_t count = decomposition.traces.size();
+  const size_t count = decomposition.traces.size(), room = std::min(count, kMostLanes);
   std::vector<LaneReason> reason(count, LaneReason::whole_job);
   std::vector<bool> is_chosen(count, count <= kMostLanes);
+  size_t chosen = 0;
+  const auto choose = [&](size_t row, LaneReason why) {
+    if (reason[row] != LaneReason::whole_job) return;
+    is_chosen[row] = true;
+    reason[row] = why;
+    ++chosen;
+  };
+  const auto origin = [&](size_t row) { return row < blame.traces.size() ? blame.traces[row].origin_ns : 0; };
+  const auto waited = [&](size_t row) { return decomposition.traces[row].parts.wait_ns; };
+  const size_t quarter = std::max<size_t>(1, room / 4);
+  for (const size_t row : heaviest(count, quarter, origin)) choose(row, LaneReason::culprit);
+  for (const size_t row : heaviest(count, quarter, waited)) choose(row, LaneReason::victim);
   if (count > kMostLanes) {
-    size_t chosen = 0;
-    const auto choose = [&](size_t row, LaneReason why) {
-      if (is_chosen[row]) return;
-      is_chosen[row] = true;
-      reason[row] = why;
-      ++chosen;
-    };
-    const auto origin = [&](size_t row) { return row < blame.traces.size() ? blame.traces[row].origin_ns : 0; };
-    const auto waited = [&](size_t row) { return decomposition.traces[row].parts.wait_ns; };
-    for (const size_t row : heaviest(count, kMostLanes / 4, origin)) choose(row, LaneReason::culprit);
-    for (const size_t row : heaviest(count, kMostLanes / 4, waited)) choose(row, LaneReason::victim);
     const size_t left = kMostLanes - chosen;
     for (size_t i = 0; i < left; ++i) choose(i * count / left, LaneReason::sample);
   }

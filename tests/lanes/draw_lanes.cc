@@ -103,3 +103,14 @@ TEST_CASE("of a large job, who made others wait and who waited most have a lane,
   CHECK(samples.front() == 0);
   CHECK(samples.back() > 900);
 }
+
+TEST_CASE("all ranks of a small job have a lane, and a quarter of them is named as in a large one") {
+  LaneJob job(8);
+  job.blame.traces[5].origin_ns = 9'000'000;
+  job.decomposition.traces[2].parts.wait_ns = 8'000'000;
+  const WorkLanes lanes = job.draw();
+  REQUIRE(lanes.lanes.size() == 8);
+  CHECK(lanes.lanes[5].reason == LaneReason::culprit);
+  CHECK(lanes.lanes[2].reason == LaneReason::victim);
+  CHECK(lanes.lanes[0].reason == LaneReason::whole_job);
+}

@@ -76,6 +76,7 @@ const kSource = {
 export function gridSection(data) {
   const { grid } = data;
   if (data.job.ranks < 2) return undefined;
+  if (grid.source === "none" && data.tables.communicators.rows.length < 2) return undefined;
   if (grid.source === "none") {
     return section("grid", "Ranks by parallel group", element("p", {}, grid.ambiguous
       ? "The groups of ranks form a grid in several ways, and hosts are not known: no grid is shown."

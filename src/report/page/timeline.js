@@ -254,6 +254,6 @@ export function timelineSection(data) {
       + "Grey in both: idle. Drag to zoom in, or Ctrl and the wheel; by keyboard: arrows, + and −, Page up and down for steps, Enter picks."),
     element("div", { class: "bar" }, view.stepChoice, button("◀", "Step before", () => view.stepBy(-1)), button("▶", "Next step", () => view.stepBy(1)),
       button("+", "Zoom in", () => view.zoom(0.5)), button("−", "Zoom out", () => view.zoom(2)), button("Whole recording", "Show the whole recording", () => view.showStep("all"))),
-    element("div", { class: "bar" }, key("compute", "Computing"), key("copy", "Copies"), key("wait", "Waiting"), key("transfer", "Transfer"), key("unsplit", "Not split"), key("none", "Idle")),
+    element("div", { class: "bar" }, key("compute", "Computing"), key("copy", "Copies"), key("wait", "Waiting"), key("transfer", "Transfer"), key("unsplit", "Not split"), key("idle", "Idle")),
     view.chart.host, view.says, view.all.length > 1 ? laneChoice(view) : undefined);
 }

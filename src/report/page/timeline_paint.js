@@ -5,6 +5,7 @@ import { axisText, duration } from "./numbers.js";
 
 export const kTop = 34, kBottom = 8, kLane = 26;
 const kWork = 11, kCalls = 9, kGap = 2;  // heights within a lane
+const kIdle = 0.45;                      // how pale idling is
 const kLeastShare = 0.3;                 // how pale the work of a block gets that hardly ever runs
 const kTick = 110;                       // pixels between two labels of the axis, about
 
@@ -78,6 +79,7 @@ function paintTrack(context, blocks, { from, to }, left, width, paintBlock) {
 
 function paintLane(context, lane, view, top, width, colors) {
   const left = leftOf(width);
+  context.globalAlpha = kIdle;
   context.fillStyle = colors.idle;
   context.fillRect(left, top, width - left, kWork + kGap + kCalls);
   paintTrack(context, lane.work, view, left, width, (block, x, right) => {
@@ -102,8 +104,7 @@ const kReasons = { culprit: "culprit", victim: "victim", sample: "", "": "" };
 // view: {from, to, steps, cursor?: {lane, block}, drag?: [x, x], moment?: {start, end}}
 export function paintTimeline(context, lanes, view, width, height) {
   const left = leftOf(width);
-  const colors = Object.fromEntries(["compute", "copy", "wait", "transfer", "unsplit", "text", "soft", "accent"].map((name) => [name, color(name)]));
-  colors.idle = color("none");
+  const colors = Object.fromEntries(["compute", "copy", "wait", "transfer", "unsplit", "idle", "text", "soft", "accent"].map((name) => [name, color(name)]));
   paintAxis(context, view, width, height);
   lanes.forEach((lane, at) => paintLane(context, lane, view, kTop + at * kLane, width, colors));
   paintSteps(context, view, width, height);

@@ -34,12 +34,20 @@ using LaneCalls = std::vector<CallBlock>;
 std::vector<LaneCalls> calls_of(const std::vector<JobReport::CallRow>& calls,
                                 const std::unordered_map<int32_t, size_t>& places) {
   std::vector<LaneCalls> lanes(places.size());
+  std::vector<bool> has_lane;
+  for (const auto& [rank, place] : places) {
+    has_lane.resize(std::max(has_lane.size(), static_cast<size_t>(rank) + 1));
+    has_lane[static_cast<size_t>(rank)] = true;
+  }
+  const auto is_shown = [&](const JobReport::CallRow& call) {
+    return static_cast<size_t>(call.rank) < has_lane.size() && has_lane[static_cast<size_t>(call.rank)];
+  };
   for (const std::span<const JobReport::CallRow> members : calls_by_instance(calls)) {
+    if (std::none_of(members.begin(), members.end(), is_shown)) continue;
     const auto wait = longest_wait(members);
     for (const JobReport::CallRow& call : members) {
-      const auto place = places.find(call.rank);
-      if (place == places.end()) continue;
-      lanes[place->second].push_back(
+      if (!is_shown(call)) continue;
+      lanes[places.at(call.rank)].push_back(
           {call.start_ns, call.end_ns, call.wait_ns, 1, &call, wait ? wait->late->rank : -1});
     }
   }

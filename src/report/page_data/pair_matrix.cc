@@ -20,11 +20,10 @@ using Call = JobReport::CallRow;
 
 // Which row each rank is in.
 struct RowOfRank {
-  std::unordered_map<int32_t, int32_t> of;
+  std::vector<int32_t> of;  // row = rank; -1: none
 
   int32_t at(int32_t rank) const {
-    const auto found = of.find(rank);
-    return found == of.end() ? -1 : found->second;
+    return rank < 0 || static_cast<size_t>(rank) >= of.size() ? -1 : of[static_cast<size_t>(rank)];
   }
 };
 
@@ -64,25 +63,29 @@ RowOfRank matrix_rows(const JobReport& report, PairMatrix& matrix) {
     matrix.names.push_back(joined_name(names, first, std::min(names.size(), first + matrix.joined)));
   }
   RowOfRank rows;
-  for (const auto& [rank, unit] : unit_of) rows.of.emplace(rank, static_cast<int32_t>(unit / matrix.joined));
+  for (const auto& [rank, unit] : unit_of) {
+    const auto place = static_cast<size_t>(rank);
+    if (rows.of.size() <= place) rows.of.resize(place + 1, -1);
+    rows.of[place] = static_cast<int32_t>(unit / matrix.joined);
+  }
   return rows;
 }
 
 class CellBook {
  public:
-  explicit CellBook(const RowOfRank& rows) : rows_(rows) {}
+  CellBook(const RowOfRank& rows, size_t count) : rows_(rows), count_(count), cells_(count * count) {}
   // Null where a rank is not there.
   PairMatrix::Cell* of(int32_t from, int32_t to) {
     const int32_t a = rows_.at(from), b = rows_.at(to);
     if (a < 0 || b < 0) return nullptr;
-    PairMatrix::Cell& cell = cells_[{a, b}];
+    PairMatrix::Cell& cell = cells_[static_cast<size_t>(a) * count_ + static_cast<size_t>(b)];
     cell.from = a;
     cell.to = b;
     return &cell;
   }
   std::vector<PairMatrix::Cell> take() const {
     std::vector<PairMatrix::Cell> all;
-    for (const auto& [place, cell] : cells_) {
+    for (const PairMatrix::Cell& cell : cells_) {
       if (cell.wait_ns > 0 || cell.bytes > 0) all.push_back(cell);
     }
     return all;
@@ -90,7 +93,8 @@ class CellBook {
 
  private:
   const RowOfRank& rows_;
-  std::map<std::pair<int32_t, int32_t>, PairMatrix::Cell> cells_;
+  size_t count_;
+  std::vector<PairMatrix::Cell> cells_;  // row = from * count + to
 };
 
 void add_waits(std::span<const Call> members, CellBook& cells) {
@@ -126,7 +130,7 @@ void add_bytes(std::span<const Call> members, CellBook& cells) {
 PairMatrix pair_matrix(const JobReport& report) {
   PairMatrix matrix;
   const RowOfRank rows = matrix_rows(report, matrix);
-  CellBook cells(rows);
+  CellBook cells(rows, matrix.names.size());
   std::set<int32_t> told;  // groups whose all-to-alls say what each sent to each
   for (const JobReport::AllToAll& group : report.all_to_all) {
     for (const JobReport::AllToAll::Pair& pair : group.pairs) {
