@@ -21,13 +21,14 @@ MAY_INCLUDE = {
     "select": DATA,
     "attribute": DATA,
     "blame": DATA,
+    "lanes": DATA,
     "summarize": DATA | {"efficiency"},
     "scale": DATA,
     "report": DATA | {"efficiency"},
     "simulate": DATA | {"digest"},
     "merge": DATA,
     "distribute": {"base"},
-    "correlate": DATA | {"ingest", "matching", "align", "select", "attribute", "blame", "summarize",
+    "correlate": DATA | {"ingest", "matching", "align", "select", "attribute", "blame", "lanes", "summarize",
                           "report"},
     "advise": DATA,
     "protocol": {"base"},  # below gather and ship: what both ends say
@@ -80,7 +81,7 @@ INNER = {
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.
-WITH_TASKS = {"collectives", "digest", "ingest", "matching", "align", "select", "attribute", "blame", "summarize", "report",
+WITH_TASKS = {"collectives", "digest", "ingest", "matching", "align", "select", "attribute", "blame", "lanes", "summarize", "report",
               "simulate", "correlate"}
 EVERYWHERE = set(MAY_INCLUDE)
 THIRD_PARTIES = {

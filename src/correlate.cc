@@ -14,6 +14,7 @@
 
 #include "skewscope/attribute.h"
 #include "skewscope/blame.h"
+#include "skewscope/lanes.h"
 #include "skewscope/matching.h"
 #include "skewscope/report.h"
 #include "skewscope/select.h"
@@ -134,6 +135,12 @@ JobReport explain(CorrelatedJob& split, RankTableChoice rank_tables, std::map<st
   // From here on process 0 knows why: the same wait is charged twice, directly and to its origin, with equal sums.
   assert(!exchange.first() || check_invariants(blame, decomposition).empty());
 
+  // Keep what the page's timeline shows: the work of culprits, of their victims and of some others.
+  WorkLanes lanes = [&] {
+    const StageTimer::Scope scope(timer, "lanes");
+    return draw_lanes(job, clocks, decomposition, blame, exchange);
+  }();
+
   // From here on process 0 has all that the others had to say.
   if (!exchange.first()) return JobReport();
 
@@ -145,6 +152,7 @@ JobReport explain(CorrelatedJob& split, RankTableChoice rank_tables, std::map<st
                          if (after_use == AfterUse::keep_rows) return;
                          for (RankTrace& trace : job.traces) forget_rows(trace);
                        });
+  report.lanes = std::move(lanes);
   return report;
 }
 

@@ -8,13 +8,14 @@ import csv
 import io
 import json
 import os
-import subprocess
+import re
 import sys
 import tempfile
-import urllib.parse
 from pathlib import Path
 
 import chromium
+import page_data
+from simulated_pages import compared, expect, expect_quiet, report, run, scaled, simulate, simulated, text_of
 
 SKIPPED = 77
 TRACES = Path(os.environ.get("SKEWSCOPE_TRACES", Path(__file__).resolve().parents[3] / "shared" / "traces"))
@@ -22,35 +23,6 @@ PAINT_MS = 2000
 PAGE_BYTES = 20e6
 HOSTILE = "<img src=x onerror=alert(1)>"
 HOSTILE_END = "</script><script>alert(2)</script>"
-
-
-def run(*command):
-    subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
-
-
-def simulate(program, folder, *options):
-    run(program, "simulate", "-o", folder, "-q", *options)
-
-
-def report(program, traces, folder):
-    run(program, "report", traces, "-o", folder, "-q", "--rank-tables", "gpu", "--cache", "off")
-    return folder / "index.html"
-
-
-def simulated(program, scratch):
-    simulate(program, scratch / "job", "--digests", "--nodes", 16, "--gpus", 8, "--tp", 8, "--pp", 2, "--steps", 10,
-             "--slow-rank", "37:1.3", "--host-gap", "90:4", "--clock-offset-ms", 20)
-    return report(program, scratch / "job", scratch / "report")
-
-
-def expect(condition, what):
-    if not condition:
-        raise AssertionError(what)
-
-
-def expect_quiet(browser, page):
-    expect(not browser.problems, f"the page complained: {browser.problems}")
-    expect([urllib.parse.unquote(url) for url in browser.requests] == [f"file://{page}"], f"the page asked for {browser.requests}")
 
 
 def expect_all_drawn(browser, page, fewest=8):
@@ -74,28 +46,6 @@ def expect_all_drawn(browser, page, fewest=8):
         expect_quiet(browser, page)
         slips = browser.value("document.body.innerText.match(/NaN|undefined|null|Infinity/g)")
         expect(not slips, f"on the page: {slips}")
-
-
-def scaled(program, scratch):
-    """One job on 8, 16, 32 and 64 GPUs, whose link gets slower with the size."""
-    runs = [scratch / f"run{8 * nodes}" for nodes in (1, 2, 4, 8)]
-    for nodes, run_ in zip((1, 2, 4, 8), runs):
-        simulate(program, run_, "--digests", "--nodes", nodes, "--gpus", 8, "--tp", 4, "--steps", 6, "--slow-link", f"3:{nodes}")
-    run(program, "scale", *runs, "-o", scratch / "scaling", "-q", "--cache", "off")
-    return scratch / "scaling"
-
-
-def compared(program, scratch):
-    """Two runs on 32 GPUs; in the second rank 13 computes longer and the link of rank 17 is slow."""
-    common = ("--digests", "--nodes", 4, "--gpus", 8, "--tp", 8, "--steps", 8)
-    simulate(program, scratch / "yesterday", *common)
-    simulate(program, scratch / "today", *common, "--slow-rank", "13:1.3", "--slow-link", "17:2", "--seed", 2)
-    run(program, "compare", scratch / "yesterday", scratch / "today", "-o", scratch / "changes", "-q", "--cache", "off", "--rank-tables", "gpu")
-    return scratch / "changes"
-
-
-def text_of(browser, selector):
-    return browser.value(f"document.querySelector({json.dumps(selector)}).textContent")
 
 
 AXE = Path(os.environ.get("SKEWSCOPE_AXE", Path(__file__).resolve().parents[2] / "build" / "page" / "node_modules" / "axe-core" / "axe.min.js"))
@@ -289,6 +239,44 @@ def case_picked(program, scratch):
         expect_quiet(browser, page)
 
 
+def case_timeline(program, scratch):
+    """Any step of chosen ranks, with names; moments, zoom and keys; the grid of ranks; who waited for whom."""
+    page = simulated(program, scratch)
+    with chromium.Chromium() as browser:
+        browser.open(page)
+        browser.draw_all()
+        says = text_of(browser, "#timeline")
+        expect("of 128 ranks" in says and "an even sample" in says, says[:300])
+        expect(re.search(r"\b37 \(culprit\)", says), "the slow rank has no lane")
+        words = lambda: text_of(browser, "#chart-says")
+        browser.value("document.querySelector('#timeline .chart').focus()")
+        said = []
+        for key in ("ArrowRight", "ArrowRight", "ArrowDown", "+", "PageDown"):
+            browser.press(key)
+            said.append(words())
+        expect(len(set(said)) == 5 and said[0].startswith("rank "), f"the keys say {said}")
+        browser.press("Home")
+        whole = words()
+        browser.press("+")
+        expect(whole != words(), f"+ does not zoom in: {whole}")
+        hints = browser.hints_of("#timeline .chart")
+        expect(any("instance " in hint and "tensor" in hint for hint in hints), f"no hint names an instance and its group: {hints}")
+        expect(any("nvjet" in hint or "kernel" in hint for hint in hints), f"no hint names a kernel: {hints}")
+
+        browser.value("document.querySelector('#stragglers tbody a[href=\"#timeline\"]').click()")
+        expect("rank 37" in text_of(browser, "#timeline p[aria-live]"), "a straggler leads to no moment of the timeline")
+        browser.value("[...document.querySelectorAll('#ranks [role=tab]')].find((tab) => tab.textContent === 'Kernels').click()")
+        ratio = browser.value("document.querySelector('#ranks tbody tr td:last-child').textContent")
+        expect(1.28 < float(ratio) < 1.32, f"the kernels of rank 37 take {ratio} times those of others, not 1.3")
+
+        expect(text_of(browser, "#grid h2") == "Ranks by parallel group: pipeline 2 × data 8 × tensor 8", text_of(browser, "#grid h2"))
+        expect("Node × node" == text_of(browser, "#matrix h2"), text_of(browser, "#matrix h2"))
+        rows = browser.value("[...document.querySelectorAll('#matrix tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))")
+        pairs = [(int(row[0][4:]), int(row[1][4:])) for row in rows if row[3].endswith("MB")]
+        expect(pairs and all(abs(a - b) == 8 for a, b in pairs), f"messages go between stages, 8 nodes apart, not {pairs}")
+        expect_quiet(browser, page)
+
+
 def case_simulated(program, scratch):
     with chromium.Chromium() as browser:
         expect_all_drawn(browser, simulated(program, scratch))
@@ -439,22 +427,19 @@ def case_tables(program, scratch):
 
 def enlarged(page, ranks, steps):
     """The page of a job of as many ranks and steps: rows and columns of this one's, again and again."""
-    text = page.read_text()
-    begin = text.index('id="data">') + len('id="data">')
-    end = text.index("</script>", begin)
-    data = json.loads(text[begin:end])
-    grid = data["map"]
+    large = page_data.Page(page)
+    grid = large.data["map"]
     grid["ranks"] = list(range(ranks))
-    rows = grid["mean_ns"]
-    grid["mean_ns"] = [[rows[r % len(rows)][s % len(rows[0])] for s in range(steps)] for r in range(ranks)]
+    rows = [page_data.unpack(row) for row in grid["mean_ns"]]
+    grid["mean_ns"] = [page_data.pack(rows[r % len(rows)][s % len(rows[0])] for s in range(steps)) for r in range(ranks)]
     grid["columns"] = [[s, s, s * 1000] for s in range(steps)]
     for name in ("ranks", "stragglers", "clocks"):
-        rows = data["tables"][name]["rows"]
-        data["tables"][name]["rows"] = [[r, *rows[r % len(rows)][1:]] for r in range(ranks)]
+        rows = large.rows(name)
+        large.set_rows(name, [[r, *rows[r % len(rows)][1:]] for r in range(ranks)])
     for name in ("collectives", "blame_flows", "rank_statistics", "causes"):
-        rows = data["tables"][name]["rows"]
-        data["tables"][name]["rows"] = [rows[r % len(rows)] for r in range(2000)]
-    page.write_text(text[:begin] + json.dumps(data).replace("<", "\\u003c") + text[end:])
+        rows = large.rows(name)
+        large.set_rows(name, [rows[r % len(rows)] for r in range(2000)])
+    large.write()
 
 
 def measured(page):

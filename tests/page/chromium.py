@@ -97,12 +97,14 @@ class Chromium:
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def open(self, path, timeout=60):
-        """Opens a file and waits for its load event."""
+        """Opens a file and waits for its load event, and for a report's page until its sections are made."""
         self.events.discard("Page.loadEventFired")
         self.ask("Page.navigate", url="file://" + urllib.parse.quote(str(path)))
         until = time.monotonic() + timeout
         while "Page.loadEventFired" not in self.events:
             self.receive(until)
+        while self.value("document.querySelector('#sections:not([data-state=made])') !== null") and time.monotonic() < until:
+            time.sleep(0.02)
 
     def value(self, expression, timeout=60):
         """What a script expression gives, awaited."""
@@ -142,10 +144,14 @@ class Chromium:
 
     def hints(self):
         """The texts of the hints that the mouse finds on the page's charts."""
+        return self.hints_of(".chart")
+
+    def hints_of(self, selector):
+        """The same of some of them."""
         found = set()
-        for at in range(self.value("document.querySelectorAll('.chart').length")):
+        for at in range(self.value(f"document.querySelectorAll('{selector}').length")):
             x, y, width, height = self.value(f"""(() => {{
-              const chart = document.querySelectorAll(".chart")[{at}];
+              const chart = document.querySelectorAll("{selector}")[{at}];
               chart.scrollIntoView({{block: "center"}});
               const box = chart.getBoundingClientRect();
               return [box.x, box.y, box.width, box.height];

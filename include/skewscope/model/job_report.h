@@ -18,6 +18,7 @@
 #include "skewscope/model/pipeline.h"
 #include "skewscope/model/report_values.h"
 #include "skewscope/model/step_spans.h"
+#include "skewscope/model/work_lanes.h"
 
 namespace skewscope {
 
@@ -373,9 +374,8 @@ struct JobReport {
 
   // One row per figure of the ranks' own tables, where they were asked for: tables/rank_statistics.csv.
   struct RankStatistic {
-    std::string table, key, metric;  // as RankFigure
-    int64_t ranks = 0;               // that have it
-    int64_t min = 0, max = 0;
+    std::string table, key, metric;       // as RankFigure
+    int64_t ranks = 0, min = 0, max = 0;  // ranks: that have it
     double median = 0;
     int32_t min_rank = 0, max_rank = 0;  // the first of them
     std::vector<int32_t> outliers;       // ranks far from the median
@@ -383,12 +383,12 @@ struct JobReport {
   };
   std::vector<RankStatistic> rank_statistics;
 
+  WorkLanes lanes;  // what the page's timeline shows of GPU work
   double end_spread_before_ns = 0, end_spread_after_ns = 0;
   Findings diagnostics;  // sorted
 };
 
-// The rows of these ranks, sorted, and of the groups that have no others, as if they were the job's only ranks; without
-// those of single calls. Steps, what-if, pipeline and efficiency are left out: they are of all ranks.
+// The rows of these ranks and of their groups, as if the job had no others; without calls, and what is of all ranks.
 JobReport rows_of_ranks(const JobReport& report, const std::vector<int32_t>& ranks);
 
 // The longest component of several ranks, to which steps, what-if and window belong; null where it has all ranks.

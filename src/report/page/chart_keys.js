@@ -5,6 +5,7 @@ import { element } from "./dom.js";
 const says = element("div", { class: "unseen", id: "chart-says", "aria-live": "polite" });
 const how = element("p", { class: "unseen", id: "chart-keys" }, "Arrow keys move from value to value; Enter picks.");
 export const keyHelp = [says, how];
+export const say = (text) => { says.textContent = text; };
 
 const valueOf = (item) => (item !== null && typeof item === "object" && !Array.isArray(item) ? item.value : item);
 

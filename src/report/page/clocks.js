@@ -3,6 +3,7 @@ import { chart, color, hint, intervals } from "./chart.js";
 import { notOneClock } from "./components.js";
 import { element, folded, section } from "./dom.js";
 import { axisText, duration, plural } from "./numbers.js";
+import { rowsOf } from "./packed.js";
 import { dataTable, records } from "./table.js";
 
 const kMostWhiskers = 128;  // shown at first
@@ -33,7 +34,7 @@ function offsets(clocks) {
 
 function residualsOfRanks(residuals, clocks) {
   const bar = new Map(clocks.map((clock) => [clock.rank, clock.uncertainty_ns]));
-  const points = residuals.ranks.map(([rank, count, mean, size, largest]) => {
+  const points = rowsOf(residuals.ranks, 5).map(([rank, count, mean, size, largest]) => {
     const half = bar.get(rank) ?? null;
     return { rank, count, size, largest, label: String(rank), value: Number(mean),
       low: half === null ? null : Number(mean) - Number(half), high: half === null ? null : Number(mean) + Number(half) };

@@ -5,8 +5,8 @@ const kMostApart = 8;  // as many as there are colours
 
 const kindOf = (row) => row?.desc || row?.name || "no name";
 
-const kKinds = [[/tensor|^tp\b/i, "tensor"], [/pipe|^pp\b/i, "pipeline"], [/expert|^ep\b/i, "expert"], [/context|^cp\b/i, "context"],
-  [/sequence|^sp\b/i, "sequence"], [/data|fsdp|^dp\b/i, "data"], [/^(default_pg|world)$/i, "all ranks"], [/^inferred/, "unnamed"]];
+const kKinds = [[/tensor|(^|_)tp\b/i, "tensor"], [/pipe|(^|_)pp\b/i, "pipeline"], [/expert|(^|_)ep\b/i, "expert"], [/context|(^|_)cp\b/i, "context"],
+  [/sequence|(^|_)sp\b/i, "sequence"], [/data|fsdp|(^|_)dp\b/i, "data"], [/^(default_pg|world)$/i, "all ranks"], [/^inferred/, "unnamed"]];
 
 // "tensor" for TENSOR_MODEL_PARALLEL_GROUP; a name of no known kind as it is.
 export const kindWord = (name) => kKinds.find(([pattern]) => pattern.test(name ?? ""))?.[1] ?? name ?? "not known";

@@ -10,26 +10,33 @@ import {
 import { componentsSection } from "./components.js";
 import { element } from "./dom.js";
 import { efficiencySection } from "./efficiency.js";
+import { gridSection } from "./grid.js";
 import { glossarySection, linkWords } from "./glossary.js";
 import { latenessSection } from "./lateness.js";
 import { lossesSection } from "./losses.js";
+import { matrixSection } from "./matrix.js";
 import { compareMethod, methodSection, scaleMethod } from "./method.js";
 import { overlapSection } from "./overlap.js";
+import { unpack, unpackTables } from "./packed.js";
 import { qualitySection } from "./quality.js";
 import { comparedSection, ranksSection } from "./ranks.js";
 import { curvesSection, scaleHeading, scaleVerdict, treeSection } from "./scale.js";
 import { pipelineSection } from "./pipeline.js";
 import { stragglersSection } from "./stragglers.js";
+import { timelineSection } from "./timeline.js";
 import { gainsSection, heading, verdictSection } from "./verdict.js";
 
 const kDocuments = {
-  "skewscope.page/1": [heading, verdictSection, componentsSection, gainsSection, stragglersSection, latenessSection, chainSection,
-    efficiencySection, pipelineSection, breakdownSection, overlapSection, collectivesSection, ranksSection, comparedSection,
+  "skewscope.page/1": [heading, verdictSection, componentsSection, gainsSection, stragglersSection, latenessSection, timelineSection, chainSection,
+    efficiencySection, pipelineSection, breakdownSection, gridSection, overlapSection, collectivesSection, matrixSection, ranksSection, comparedSection,
     qualitySection, clocksSection, methodSection, glossarySection],
   "skewscope.scale-page/1": [scaleHeading, scaleVerdict, curvesSection, treeSection, lossesSection, qualitySection, scaleMethod, glossarySection],
   "skewscope.compare-page/1": [compareHeading, compareVerdict, stepSection, rankChangesSection, collectiveChangesSection,
     workChangesSection, qualitySection, compareMethod, glossarySection],
 };
+
+const kManyRanks = 2000, kFirstSections = 4;
+const painted = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
 
 // What a chart shows is in a table, for who cannot see it: of its section, else of the ranks.
 function describeCharts() {
@@ -47,13 +54,24 @@ function unfold() {
 addEventListener("hashchange", unfold);
 
 const data = JSON.parse(document.getElementById("data").textContent);
+unpackTables(data.tables);
+if (data.map) data.map.mean_ns = data.map.mean_ns.map(unpack);
 const [makeHeading, ...makeSections] = kDocuments[data.schema];
 document.getElementById("top").append(...makeHeading(data));
 const main = document.getElementById("sections");
-for (const make of makeSections) main.append(...[make(data)].filter(Boolean));
-document.getElementById("top").append(...keyHelp);
-describeCharts();
-linkWords(main);
-document.getElementById("contents").append(element("ul", {}, ...[...main.children].map((section) =>
-  element("li", {}, element("a", { href: `#${section.id}` }, section.dataset.title.split(":")[0])))));
-unfold();
+
+// Of a job of very many ranks the answer is on the screen before the sections that show all of them are made.
+async function makePage() {
+  for (const [at, make] of makeSections.entries()) {
+    if (at === kFirstSections && data.job?.ranks > kManyRanks) await painted();
+    main.append(...[make(data)].filter(Boolean));
+  }
+  document.getElementById("top").append(...keyHelp);
+  describeCharts();
+  linkWords(main);
+  document.getElementById("contents").append(element("ul", {}, ...[...main.children].map((section) =>
+    element("li", {}, element("a", { href: `#${section.id}` }, section.dataset.title.split(":")[0])))));
+  unfold();
+  main.dataset.state = "made";
+}
+makePage();

@@ -1,4 +1,4 @@
-// From a finding to its place in the timeline: the command that cuts it out of the traces, to copy.
+// From a finding to its place in the timeline, and to the command that cuts it out of the traces, to copy.
 import { element } from "./dom.js";
 import { duration } from "./numbers.js";
 import { copy } from "./table.js";
@@ -10,14 +10,32 @@ function tracesOf(data) {
   return paths?.trim() || "DIR";
 }
 
-const placesOf = (data, finding) => (data.excerpts ?? []).filter((one) => one.finding === finding);
+const followers = [];
+export const onShownMoment = (follow) => { followers.push(follow); };
+
+// Where a finding shows most: [{finding, words, ranks, instance, start_ns, length_ns}].
+export function placesOf(data, finding, rank) {
+  return (data.excerpts ?? []).filter((one) => one.finding === finding
+    && (rank === undefined || one.words.startsWith(`rank ${rank},`) || one.words.startsWith(`rank ${rank}:`)));
+}
+
+// A link to a place in the timeline of the page.
+export const momentLink = (place, text = "show") => element("a", { href: "#timeline", onclick: (event) => {
+  event.stopPropagation();  // of a row that picks its rank
+  for (const follow of followers) follow(place);
+} }, text);
+
+function placeText(data, place) {
+  const what = `${place.instance === null ? "" : `instance ${place.instance}, `}${duration(place.length_ns)} from ${duration(place.start_ns)} on, ranks ${place.ranks}`;
+  return element("li", {}, `${place.words}: `, data.timeline ? momentLink(place, what) : what);
+}
 
 export function openMoment(data, finding, rank) {
-  const places = placesOf(data, finding).filter((one) => rank === undefined || one.words.startsWith(`rank ${rank},`) || one.words.startsWith(`rank ${rank}:`));
+  const places = placesOf(data, finding, rank);
   if (places.length === 0) return undefined;
   const command = `skewscope merge ${tracesOf(data)} -o ${finding}.pftrace --excerpt ${finding}`;
   const button = element("button", { onclick: () => copy(command, button), title: "Copy the command" }, "Copy");
-  const where = places.map((one) => `${duration(one.length_ns)} from ${duration(one.start_ns)} on, ranks ${one.ranks}`);
-  return element("p", { class: "moment" }, `Open this moment (${finding.replaceAll("-", " ")}) in Perfetto: `, element("code", {}, command), " ", button,
-    element("span", { class: "soft" }, ` ${where.slice(0, 3).join("; ")}`));
+  return element("div", { class: "moment" },
+    element("p", {}, `Open this moment (${finding.replaceAll("-", " ")}) in Perfetto: `, element("code", {}, command), " ", button),
+    element("ul", {}, ...places.slice(0, 3).map((place) => placeText(data, place))));
 }

@@ -3,6 +3,7 @@ import { hasComponents } from "./components.js";
 import { chooser, element, points, section, tabs } from "./dom.js";
 import { kParts, partsOf } from "./breakdown.js";
 import { groupNames } from "./groups.js";
+import { kernelsOf } from "./kernels.js";
 import { cellText, duration, percent } from "./numbers.js";
 import { onPickedRank } from "./picked.js";
 import { notes } from "./quality.js";
@@ -68,6 +69,7 @@ export function ranksSection(data) {
   const open = (rank) => panel.replaceChildren(tabs([
     ["Time", () => timeOf(rows.find((row) => row.rank === rank))],
     ["Why late", () => causesOf(data, rank)],
+    ["Kernels", () => kernelsOf(data, rank)],
     ["Against the others", () => standsOutIn(data, rank)],
     ["Notes on the input", () => findingsOf(data, rank)],
   ]));

@@ -1,7 +1,7 @@
 // Who is late, how steadily, and why.
 import { hasComponents, notOneClock } from "./components.js";
 import { element, section } from "./dom.js";
-import { openMoment } from "./moments.js";
+import { momentLink, openMoment, placesOf } from "./moments.js";
 import { cellText } from "./numbers.js";
 import { pickRank } from "./picked.js";
 import { dataTable, records } from "./table.js";
@@ -14,6 +14,8 @@ export const causeWords = (cause) => kCauses[(cause ?? "–").replaceAll("_", " 
 export function stragglersSection(data) {
   const hosts = new Map(records(data.tables.ranks).map((row) => [row.rank, row.host]));
   const rows = records(data.tables.stragglers).map((row) => ({ ...row, host: hosts.get(row.rank) }));
+  const why = (row) => causeWords(row.cause === null || row.standing === "cause" ? row.cause : `${row.cause}?`);
+  const placeFor = (row) => placesOf(data, "straggler", row.rank)[0];
   const most = Math.max(1, ...rows.map((row) => Number(row.wait_originated_ns)));
   const columns = [
     ["rank", "Rank", { make: (row) => element("a", { href: "#ranks", onclick: () => pickRank(row.rank) }, String(row.rank)) }], ["host", "Host"],
@@ -24,14 +26,14 @@ export function stragglersSection(data) {
     ["wait_caused_ns", "… directly"],
     ["late_share", "Last to arrive", { text: (row) => row.late_candidates === 0 ? "–"
       : `${row.late_count} of ${row.late_candidates}, ${cellText(row.late_share, "late_share")}` }],
-    ["cause", "Why", { text: (row) => causeWords(row.cause === null || row.standing === "cause" ? row.cause : `${row.cause}?`) }],
+    ["cause", "Why", { text: why, make: (row) => (data.timeline && placeFor(row) ? momentLink(placeFor(row), why(row)) : why(row)) }],
     ["cause_share", "… explains"],
     ["saved_ns", "Fixing it saves", { text: (row) => (row.saved_at_least ? "at least " : "") + cellText(row.saved_ns, "saved_ns") }],
   ];
   return section("stragglers", "Stragglers",
     notOneClock(data, "each rank is held against those of its own component."),
     element("p", { class: "soft" }, "Who makes others wait. Cause: the simulated job gets faster if this rank is as fast as its peers; suspect: it does not, or not clearly. "
-      + "A click on a row picks its rank in every section."),
+      + "A click on a row picks its rank in every section; a linked reason leads to the moment in the timeline that shows it most."),
     rows.length === 0 ? element("p", {}, waitingIsKnown(data) ? "Nobody was late." : "Not known: only one rank is here.") : dataTable(data, "stragglers", columns, { rows, onPick: (row) => pickRank(row.rank), caption: "Stragglers" }),
     openMoment(data, "straggler"));
 }

@@ -10,9 +10,12 @@ const kMostChoices = 12;     // different texts of a column that a choice is mad
 const kMostRoomy = 11;       // columns that stand side by side with their headings in one line
 const kShort = 40, kLong = 120;  // letters: that need no second line; of a name that is not a sentence
 
+const kept = new WeakMap();  // table -> its records: several sections ask for those of all ranks
+
 // The rows of a table of the data as objects, for those who draw them.
 export function records(table) {
-  return table.rows.map((row) => Object.fromEntries(table.columns.map((column, at) => [column, row[at]])));
+  if (!kept.has(table)) kept.set(table, table.rows.map((row) => Object.fromEntries(table.columns.map((column, at) => [column, row[at]]))));
+  return [...kept.get(table)];
 }
 
 function compare(a, b) {
@@ -59,21 +62,21 @@ export async function copy(text, button) {
 
 // Choices of the columns that hold few different texts: [[column, select], …].
 function choices(columns, rows, textOf, onchange) {
-  const made = [];
+  const found = [];
   for (const column of columns) {
-    if (made.length === 2) break;
+    if (found.length === 2) break;
     if (/^(rank|ranks|why|next|message|file)$/.test(column.name) || !rows.some((row) => typeof row[column.name] === "string")) continue;
     const texts = [...new Set(rows.map((row) => textOf(column, row)))];
     if (texts.length < 2 || texts.length > kMostChoices || texts.some((text) => text.length > kShort)) continue;
     const select = element("select", { "aria-label": column.label, onchange },
       element("option", { value: "" }, `${column.label}: all`),
       ...texts.sort().map((text, at) => element("option", { value: String(at + 1) }, text)));
-    made.push([column, select, texts]);
+    found.push([column, select, texts]);
   }
-  return made;
+  return found;
 }
 
-let tables = 0;  // made so far: what charts refer to
+let tables = 0;  // on the page so far: what charts refer to
 
 // columns: [{name, label, text?: row => text, share?: row => 0..1, cut?: long text ends in "…", make?: row => an element}];
 // rows: records; copied: column names for the CSV; caption: what a screen reader calls the table;

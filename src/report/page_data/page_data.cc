@@ -3,8 +3,12 @@
 #include <algorithm>
 
 #include "clock_residuals.h"
+#include "lane_data.h"
 #include "lateness_map.h"
+#include "packed_numbers.h"
 #include "page_tables.h"
+#include "pair_matrix.h"
+#include "rank_grid.h"
 #include "skewscope/base/human_units.h"
 #include "src/report/fields/json_values.h"
 #include "src/report/rows/efficiency_rows.h"
@@ -111,14 +115,20 @@ Json map_json(const LatenessMap& map, bool one_clock) {
     columns.push_back({exact(c.first), exact(c.last), one_clock ? exact(c.start_ns) : Json()});
   }
   for (const auto& cells : map.mean) {
-    Json row = Json::array();
-    for (const std::optional<int64_t>& cell : cells) row.push_back(cell ? exact(*cell) : Json());
-    rows.push_back(std::move(row));
+    PackedNumbers row;
+    for (const std::optional<int64_t>& cell : cells) {
+      if (cell) {
+        row.put(*cell);
+      } else {
+        row.put_none();
+      }
+    }
+    rows.push_back(row.take());
   }
   return {{"by_step", map.by_step},
           {"columns", std::move(columns)},  // first and last label, first arrival; null: several
           {"ranks", map.ranks},
-          {"mean_ns", std::move(rows)}};
+          {"mean_ns", std::move(rows)}};  // packed, a rank each
 }
 
 Json chain_json(const StragglerChain& chain) {
@@ -148,6 +158,7 @@ Json excerpts_json(const JobReport& report) {
     out.push_back({{"finding", finding.finding},
                    {"words", page_text(finding.words)},
                    {"ranks", page_text(human_ranks(finding.ranks))},
+                   {"instance", finding.instance < 0 ? Json() : Json(finding.instance)},
                    {"start_ns", exact(finding.start_ns)},
                    {"length_ns", exact(finding.end_ns - finding.start_ns)}});
   }
@@ -155,17 +166,46 @@ Json excerpts_json(const JobReport& report) {
 }
 
 Json residuals_json(const ClockResiduals& residuals, const JobReport& report) {
-  Json ranks = Json::array();
+  PackedNumbers ranks;
   for (const ClockResiduals::Of& of : residuals.ranks) {
-    ranks.push_back(
-        {of.rank, of.count, exact(of.sum_ns / of.count), exact(of.absolute_ns / of.count), exact(of.largest_ns)});
+    for (const int64_t value :
+         {int64_t{of.rank}, of.count, of.sum_ns / of.count, of.absolute_ns / of.count, of.largest_ns}) {
+      ranks.put(value);
+    }
   }
   return {{"edges_ns", kResidualEdges},
           {"before", residuals.before},
           {"after", residuals.after},
-          {"ranks", std::move(ranks)},  // rank, ends, mean, mean size, largest size
+          {"ranks", ranks.take()},  // packed: rank, ends, mean, mean size, largest size, of each
           {"end_spread_before_ns", report.end_spread_before_ns},
           {"end_spread_after_ns", report.end_spread_after_ns}};
+}
+
+// Coordinates of every rank of the world, packed, by axis.
+Json grid_json(const RankGrid& grid) {
+  constexpr const char* kSources[] = {"none", "groups", "nodes"};
+  Json axes = Json::array();
+  for (const RankGrid::Axis& axis : grid.axes) {
+    PackedNumbers coordinates;
+    for (const int32_t place : axis.coordinate) coordinates.put(place);
+    axes.push_back({{"name", page_text(axis.name)}, {"size", axis.size}, {"at", coordinates.take()}});
+  }
+  return {{"source", kSources[static_cast<size_t>(grid.source)]}, {"ambiguous", grid.ambiguous}, {"axes", axes}};
+}
+
+Json matrix_json(const PairMatrix& matrix) {
+  Json names = Json::array();
+  for (const std::string& name : matrix.names) names.push_back(page_text(name));
+  PackedNumbers cells;
+  for (const PairMatrix::Cell& cell : matrix.cells) {
+    cells.put(cell.from);
+    cells.put(cell.to);
+    for (const int64_t value : {cell.wait_ns, cell.bytes, cell.timed_bytes, cell.transfer_ns}) cells.put(value);
+  }
+  return {{"unit", matrix.unit == PairMatrix::Unit::node ? "node" : "rank"},
+          {"joined", matrix.joined},
+          {"names", std::move(names)},
+          {"cells", cells.take()}};  // packed: from, to, wait, bytes, bytes that were timed, their time; of each
 }
 
 }  // namespace
@@ -186,6 +226,9 @@ std::string page_data(const JobReport& report, const ReportStamp& stamp) {
       {"what_if", page_what_if(report.what_if)},
       {"pipeline", page_pipeline(report)},
       {"map", map_json(lateness_map(report.ranks, instances, report.pipeline), component_count(report) < 2)},
+      {"timeline", lane_data(report)},
+      {"grid", grid_json(rank_grid(report))},
+      {"matrix", matrix_json(pair_matrix(report))},
       {"chain", chain_json(straggler_chain(report.stragglers, instances))},
       {"excerpts", excerpts_json(report)},
       {"residuals", residuals_json(clock_residuals(instances), report)},

@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <unordered_map>
 
+#include "packed_numbers.h"
 #include "page_data.h"
 #include "skewscope/base/printable.h"
 #include "src/report/fields/json_values.h"
@@ -48,10 +50,37 @@ Json to_json(const Cell& cell) {
   return std::visit(Visitor{}, cell);
 }
 
-const char* name_of(ColumnType type) {
-  constexpr const char* kNames[] = {"integer", "real", "text", "boolean"};
-  return kNames[static_cast<size_t>(type)];
-}
+// The cells of one column, as short as they can be: whole numbers packed; else the distinct values and, packed, which
+// of them each row has, where most come again; else all.
+class PageColumn {
+ public:
+  void add(const Cell& cell) {
+    if (const int64_t* whole = std::get_if<int64_t>(&cell)) return whole_.put(*whole);
+    if (std::holds_alternative<std::monostate>(cell)) {
+      whole_.put_none();
+      places_.put_none();
+      all_.push_back(Json());
+      return;
+    }
+    only_whole_ = false;
+    Json value = to_json(cell);
+    const auto [at, is_new] = place_of_.emplace(value.dump(-1, ' ', false, Json::error_handler_t::replace), of_.size());
+    if (is_new) of_.push_back(value);
+    places_.put(static_cast<int64_t>(at->second));
+    all_.push_back(std::move(value));
+  }
+  Json take() {
+    if (only_whole_) return whole_.take();
+    if (2 * of_.size() > all_.size()) return std::move(all_);
+    return {{"of", std::move(of_)}, {"at", places_.take()}};
+  }
+
+ private:
+  PackedNumbers whole_, places_;
+  bool only_whole_ = true;
+  std::unordered_map<std::string, size_t> place_of_;
+  Json of_ = Json::array(), all_ = Json::array();
+};
 
 double weight_in_cell(const Cell& cell) {
   if (const int64_t* whole = std::get_if<int64_t>(&cell)) return std::fabs(static_cast<double>(*whole));
@@ -82,20 +111,20 @@ std::vector<size_t> shown_rows(const Table& table) {
 }
 
 Json page_table(const Table& table) {
-  Json columns = Json::array(), types = Json::array(), rows = Json::array();
-  for (const Column& column : table.columns) {
-    columns.push_back(column.name);
-    types.push_back(name_of(column.type));
-  }
+  Json names = Json::array(), values = Json::array();
+  for (const Column& column : table.columns) names.push_back(column.name);
   const std::vector<size_t> shown = shown_rows(table);
+  std::vector<PageColumn> columns(table.columns.size());
   std::vector<Cell> cells;
   for (const size_t row : shown) {
     table.fill(row, cells);
-    Json values = Json::array();
-    for (const Cell& cell : cells) values.push_back(to_json(cell));
-    rows.push_back(std::move(values));
+    for (size_t i = 0; i < columns.size(); ++i) columns[i].add(cells[i]);
   }
-  return {{"columns", columns}, {"types", types}, {"rows", std::move(rows)}, {"left_out", table.rows - shown.size()}};
+  for (PageColumn& column : columns) values.push_back(column.take());
+  return {{"columns", std::move(names)},
+          {"values", std::move(values)},
+          {"count", shown.size()},
+          {"left_out", table.rows - shown.size()}};
 }
 
 }  // namespace

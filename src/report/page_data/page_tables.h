@@ -15,8 +15,8 @@ std::string page_text(std::string_view text);
 // A number that JavaScript reads back exactly: beyond 2^53 a string of digits.
 nlohmann::ordered_json exact(int64_t value);
 
-// name -> {columns: [name], types: [name], rows: [[cell]], left_out}: the columns of tables/*.csv, and at most
-// kMostPageRows rows of each but for those with rows for every rank: of the others those that weigh most, in their
+// name -> {columns: [name], values: [column], count, left_out}: the columns of tables/*.csv, and at most kMostPageRows
+// rows of each but for those with rows for every rank: of the others those that weigh most, in their
 // order. Calls, unmatched calls and what the ranks did in each step stay in their files.
 nlohmann::ordered_json page_tables(const std::vector<Table>& tables);
 
