@@ -109,7 +109,7 @@ TEST_CASE(
   CHECK(place().run("rank product.json --memory-limit 1M").code == 0);
   const Outcome r = place().run("rank product.json --memory-limit 100K");
   CHECK(r.code == 6);
-  CHECK(says(r.err, "product.json: more than the memory limit of 102400 bytes would be held; raise --memory-limit"));
+  CHECK(says(r.err, "product.json: more than the memory limit of 100K would be held; raise --memory-limit"));
   CHECK(place().run("report product.json -o limited --memory-limit 100K").code == 0);
 }
 
