@@ -51,7 +51,7 @@ class CommandLine {
   // What is wrong with the command line, and where to read on.
   void explain(const CLI::ParseError& error, int argc, const char* const* argv) const;
 
-  // The first word, where it stands in a command's place and is none; else "".
+  // The first word, where it is in a command's place and is none; else "".
   std::string unknown_command(int argc, const char* const* argv) const;
 
   std::unique_ptr<Exchange> exchange_ = join_processes();  // process 0 speaks for all
