@@ -149,7 +149,7 @@ struct RuleOutcome {
 
 // --fail-on EXPR: METRIC OP NUMBER[%], e.g. "wait_share>20%", "unmatched>0"; METRIC may be the path of any number of
 // the JSON document (src/report/json/json_path.h), e.g. "ranks[*].idle_ns>1e6". It fails where any number that it means
-// is so; the one farthest out is told. Error usage for an unknown metric or form.
+// is so; the words give the one farthest out. Error usage for an unknown metric or form.
 Result<RuleOutcome> check_rule(const JobReport& report, const std::string& expression);
 Result<RuleOutcome> check_rule(const ScaleReport& report, const std::string& expression);
 Result<RuleOutcome> check_rule(const CompareReport& report, const std::string& expression);

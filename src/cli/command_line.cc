@@ -51,7 +51,6 @@ CommandLine::CommandLine() {
   app_.set_version_flag("-V,--version", "skewscope " SKEWSCOPE_VERSION, "Print the version and exit");
   app_.formatter(help_format(terminal_columns(STDOUT_FILENO)));
   app_.get_formatter()->label("Positionals", "Arguments");
-  app_.get_formatter()->label("Subcommands", "Commands");
   app_.require_subcommand(1);
   app_.fallthrough();  // inherited: --config is found after the command, too
   add_config(app_);
@@ -91,7 +90,7 @@ CommandLine::CommandLine() {
 template <class Options>
 void CommandLine::add(const std::string& name, const std::string& purpose, Options& options,
                       void (*describe)(CLI::App&, Options&), std::function<ExitCode(const std::string& typed)> run) {
-  CLI::App* command = app_.add_subcommand(name, purpose);
+  CLI::App* command = app_.add_subcommand(name, purpose)->group("Commands");
   const auto once = [=, &options, done = std::make_shared<bool>(false)] {
     if (!std::exchange(*done, true)) describe(*command, options);
   };

@@ -4,7 +4,7 @@
 
 using namespace skewscope;
 
-TEST_CASE("a size is told as options take it, in the largest unit that it is a whole number of") {
+TEST_CASE("a size is shown as options take it, in the largest unit that it is a whole number of") {
   CHECK(size_text(100 << 20) == "100M");
   CHECK(size_text(int64_t{8} << 30) == "8G");
   CHECK(size_text(1536) == "1536 bytes");

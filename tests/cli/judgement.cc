@@ -6,7 +6,7 @@
 
 using namespace skewscope::test;
 
-TEST_CASE("each rule of --fail-on is told with its figure and its limit, and one that holds ends the program with 1") {
+TEST_CASE("each rule of --fail-on is printed with its figure and its limit, and one that holds ends the program with 1") {
   const Outcome r = place().run("report traces -o gate --fail-on 'wait_share>99%' --fail-on 'late_share > 10%'");
   CHECK(r.code == 1);
   CHECK(place().has("gate/COMPLETE"));
@@ -22,7 +22,7 @@ TEST_CASE("a rule about a rank that the job has not is said to be unchecked, and
   CHECK(says(r.err, "skewscope: not checked: ranks[rank=99].idle_ns: this report has no row ranks[rank=99]\n"));
 }
 
-TEST_CASE("with --quiet only rules that fail are told") {
+TEST_CASE("with --quiet only rules that fail are printed") {
   const Outcome r = place().run(
       "report traces -o hushed -q --fail-on 'wait_share>99%' --fail-on 'late_share>10%' --fail-on "
       "'ranks[rank=99].idle_ns>1'");

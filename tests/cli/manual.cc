@@ -74,7 +74,7 @@ TEST_CASE("usage shows an argument as often as it must be given, and help fits i
   }
 }
 
-TEST_CASE("the version is told in three ways") {
+TEST_CASE("the version can be asked for in three ways") {
   const Outcome version = place().run("version");
   CHECK(version.code == 0);
   CHECK(version.out.rfind("skewscope ", 0) == 0);

@@ -6,7 +6,7 @@
 
 using namespace skewscope::test;
 
-TEST_CASE("every command that reads traces tells how many files and bytes it has read, where that is asked for") {
+TEST_CASE("every command that reads traces says how many files and bytes it has read, where that is asked for") {
   for (const char* command :
        {"report traces -o told --cache off", "inspect traces", "merge traces --force -o told.pftrace",
         "rank traces --ranks 1", "digest traces --force -o told_digests", "scale traces traces",

@@ -54,7 +54,7 @@ std::string words_of(const JobReport& report, const std::string& expression) {
 
 }  // namespace
 
-TEST_CASE("a rule tells the figure and its limit, passed or failed, in the unit of the limit or of the figure") {
+TEST_CASE("a rule shows the figure and its limit, passed or failed, in the unit of the limit or of the figure") {
   const JobReport r = report_of();
   CHECK(words_of(r, "wait_share>17%") == "wait_share = 17.6 % (limit 17 %)");
   CHECK(words_of(r, "wait_share>20%") == "wait_share = 17.6 % (limit 20 %)");
@@ -64,12 +64,12 @@ TEST_CASE("a rule tells the figure and its limit, passed or failed, in the unit 
   CHECK(words_of(r, "missing_ranks==0") == "missing_ranks = 0 (must not be 0)");
 }
 
-TEST_CASE("what rounds to its limit is told with the digits in which it differs") {
+TEST_CASE("what rounds to its limit is shown with the digits in which it differs") {
   CHECK(words_of(report_of(), "wait_share>17.6%") == "wait_share = 17.6470588235 % (limit 17.6 %)");
   CHECK(words_of(report_of(), "ranks[rank=0].wait_ns>2999") == "ranks[rank=0].wait_ns = 3000 ns (limit 2999 ns)");
 }
 
-TEST_CASE("of several figures the farthest out is told, and how many there are") {
+TEST_CASE("of several figures the farthest out is shown, and how many there are") {
   CHECK(words_of(report_of(), "ranks[*].wait_ns>1") == "ranks[*].wait_ns = 3.00 us, the largest of 2 (limit 1 ns)");
   CHECK(words_of(report_of(), "ranks[*].wait_ns<1") == "ranks[*].wait_ns = 0 ns, the smallest of 2 (at least 1 ns)");
 }

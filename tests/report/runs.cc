@@ -119,7 +119,7 @@ TEST_CASE("summaries over runs fit 35 lines of 80 columns and name the cause") {
   CHECK(compare.find("rank 1 compute") != std::string::npos);
 }
 
-TEST_CASE("compare tells how many times where a step takes at least twice or at most half as long") {
+TEST_CASE("compare says how many times where a step takes at least twice or at most half as long") {
   CompareReport r = compare_report();
   r.now.step_ns = r.step.new_ns = 15'100'000;
   CHECK(terminal_summary(r, "", false).find("15.1 times as long (p 0.001)") != std::string::npos);
@@ -252,7 +252,7 @@ TEST_CASE("a report directory read back says the same of what runs are compared 
   CHECK(back.rank_statistics[0].median == 7.5);
 }
 
-TEST_CASE("a report.json is read as its report: with the tables beside it, or alone without") {
+TEST_CASE("a report.json is read as its report: with the tables next to it, or alone without") {
   const ScratchDirectory scratch;
   HandBuilt built = job_of(2);
   add_all_reduce(built, {0, 3000}, 10000, 4000, 7);
@@ -265,10 +265,10 @@ TEST_CASE("a report.json is read as its report: with the tables beside it, or al
   CHECK(is_report(scratch / "base.json"));
   CHECK_FALSE(is_report(scratch / "trace.json"));
   CHECK_FALSE(is_report(scratch / "none.json"));
-  const auto beside = load_report(scratch / "out/report.json"), alone = load_report(scratch / "base.json");
-  REQUIRE(beside.ok());
+  const auto whole = load_report(scratch / "out/report.json"), alone = load_report(scratch / "base.json");
+  REQUIRE(whole.ok());
   REQUIRE(alone.ok());
-  CHECK(beside.value().rank_statistics.size() == 1);
+  CHECK(whole.value().rank_statistics.size() == 1);
   CHECK(alone.value().rank_statistics.empty());
   CHECK(alone.value().ranks[1].compute_ns == report.ranks[1].compute_ns);
 }

@@ -123,7 +123,7 @@ Result<Done> check_judgement(const JudgementOptions& options) {
   if (options.asks()) return Done{};
   for (const auto& [flag, given] : {std::pair{"--junit", !options.junit.empty()}, {"--github", options.github}}) {
     if (given)
-      return Error{ErrorKind::usage, fmt::format("{} needs a --fail-on or --strict to tell the outcome of", flag)};
+      return Error{ErrorKind::usage, fmt::format("{} needs a --fail-on or --strict whose outcome it could show", flag)};
   }
   return Done{};
 }

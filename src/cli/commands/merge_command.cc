@@ -139,11 +139,11 @@ struct Work {
 
 // The details of one file, read again: those of all files would not fit.
 DetailSource detail_source(const Work& work) {
-  return [&work, told = std::make_shared<std::atomic<int64_t>>(0)](const RankTrace& trace,
+  return [&work, begun = std::make_shared<std::atomic<int64_t>>(0)](const RankTrace& trace,
                                                                    const ShowDetails& show) -> Result<bool> {
     if (!std::binary_search(work.files.begin(), work.files.end(), trace.file)) return false;  // a digest
     bool shown = false;
-    work.progress->count(++*told, std::ssize(work.files));
+    work.progress->count(++*begun, std::ssize(work.files));
     IngestOptions detailed = work.ingest;
     detailed.while_details_last = [&](const TraceFile& file) {
       if (!file.linked.detail) return;

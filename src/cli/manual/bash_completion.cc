@@ -33,7 +33,7 @@ _skewscope() {
   case $command:$prev in
 )";
 
-std::string action_of(const ValueForm& value) {
+std::string bash_action(const ValueForm& value) {
   switch (value.kind) {
     case ValueForm::Kind::file:
       return "_skewscope_files -f";
@@ -57,7 +57,7 @@ std::string values_of(const CommandForm& command, const std::string& before) {
     if (flag.value.kind == ValueForm::Kind::none) continue;
     std::string names;
     for (const std::string& name : flag.names) names += fmt::format("{}{}:{}", names.empty() ? "" : "|", before, name);
-    cases += fmt::format("    {}) {}; return ;;\n", names, action_of(flag.value));
+    cases += fmt::format("    {}) {}; return ;;\n", names, bash_action(flag.value));
   }
   return cases;
 }
@@ -77,7 +77,7 @@ std::string bash_completion(const CommandForm& program, const std::vector<Comman
   for (const CommandForm& command : commands) {
     text += values_of(command, command.name);
     names += (names.empty() ? "" : " ") + command.name;
-    const std::string files = command.arguments.empty() ? ":" : action_of(command.arguments.front().value);
+    const std::string files = command.arguments.empty() ? ":" : bash_action(command.arguments.front().value);
     arguments += fmt::format("    {}) if [[ $cur == -* ]]; then _skewscope_word '{} --config'; else {}; fi ;;\n",
                              command.name, flags_of(command), files);
   }

@@ -18,7 +18,7 @@ std::vector<std::string> parts_of(std::string_view text, char between) {
   return parts;
 }
 
-// Lower case is what is typed, upper case stands for something.
+// Lower case is what is typed, upper case is a placeholder.
 bool is_typed(const std::string& word) {
   return std::none_of(word.begin(), word.end(), [](unsigned char c) { return std::isupper(c) != 0; });
 }
@@ -26,7 +26,7 @@ bool is_typed(const std::string& word) {
 ValueForm value_of(const CLI::Option& option) {
   using Kind = ValueForm::Kind;
   const std::string type = option.get_type_name();
-  if (option.get_type_size() == 0) return {};
+  if (type.empty()) return {};
   if (type == "FILE" || type == "CSV") return {Kind::file, type, {}};
   if (type == "DIR") return {Kind::directory, type, {}};
   for (const auto& [between, kind] : {std::pair{'|', Kind::word}, std::pair{',', Kind::words}}) {
@@ -42,7 +42,7 @@ bool repeats(const CLI::Option& option) {
 ArgumentForm argument_of(const CLI::Option& option) {
   ArgumentForm argument{usage_of(option), option.get_name(true, false), value_of(option), option.get_expected_max() > 1,
                         option.get_description()};
-  if (argument.value.kind == ValueForm::Kind::text) argument.value.kind = ValueForm::Kind::file;  // traces, or reports
+  if (argument.value.kind == ValueForm::Kind::none) argument.value.kind = ValueForm::Kind::file;  // traces, or reports
   return argument;
 }
 

@@ -8,7 +8,7 @@
 
 namespace skewscope::cli {
 
-// `program`: with the flags that stand before a command.
+// `program`: with the flags that come before a command.
 std::string bash_completion(const CommandForm& program, const std::vector<CommandForm>& commands);
 std::string zsh_completion(const CommandForm& program, const std::vector<CommandForm>& commands);
 std::string fish_completion(const CommandForm& program, const std::vector<CommandForm>& commands);

@@ -53,7 +53,7 @@ class HelpFormat : public CLI::Formatter {
  private:
   static std::string name_of(const CLI::Option& option) {
     std::string name = option.get_name(false, true);
-    if (option.get_type_size() != 0 && !option.get_type_name().empty()) name += " " + option.get_type_name();
+    if (!option.get_type_name().empty()) name += " " + option.get_type_name();
     return name;
   }
 

@@ -27,7 +27,7 @@ std::string roff(std::string_view text, bool dashes) {
 }
 
 std::string prose(std::string_view text) { return roff(text, false); }
-std::string typed(std::string_view text) { return roff(text, true); }
+std::string dashed(std::string_view text) { return roff(text, true); }
 
 std::string upper(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -35,15 +35,15 @@ std::string upper(std::string text) {
 }
 
 std::string head(const std::string& name, const std::string& purpose, const std::string& version) {
-  return fmt::format(".TH {} 1 \"\" \"skewscope {}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n", upper(typed(name)),
-                     version, typed(name), prose(purpose));
+  return fmt::format(".TH {} 1 \"\" \"skewscope {}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n", upper(dashed(name)),
+                     version, dashed(name), prose(purpose));
 }
 
 std::string flag_words(const FlagForm& flag) {
   std::string words;
   for (const std::string& name : flag.names)
-    words += fmt::format("{}\\fB{}\\fR", words.empty() ? "" : ", ", typed(name));
-  return flag.value.name.empty() ? words : fmt::format("{} \\fI{}\\fR", words, typed(flag.value.name));
+    words += fmt::format("{}\\fB{}\\fR", words.empty() ? "" : ", ", dashed(name));
+  return flag.value.name.empty() ? words : fmt::format("{} \\fI{}\\fR", words, dashed(flag.value.name));
 }
 
 std::string flags_section(const std::vector<FlagForm>& flags) {
@@ -60,7 +60,7 @@ std::string footer_sections(const std::string& footer) {
     const std::string line = footer.substr(begin, end - begin);
     begin = end + 1;
     if (line.starts_with("  ")) {
-      examples += typed(line.substr(2)) + "\n";
+      examples += dashed(line.substr(2)) + "\n";
     } else if (constexpr std::string_view kCodes = "Exit codes: "; line.starts_with(kCodes)) {
       codes = prose(line.substr(kCodes.size())) + "\n";
     } else if (line != "Examples:" && line != "Example:") {
@@ -78,12 +78,12 @@ std::string footer_sections(const std::string& footer) {
 
 std::string man_page(const CommandForm& command, const std::string& version) {
   std::string text = head("skewscope-" + command.name, command.purpose, version);
-  text += fmt::format(".SH SYNOPSIS\n\\fBskewscope {}\\fR [\\fIOPTIONS\\fR]", typed(command.name));
-  for (const ArgumentForm& argument : command.arguments) text += fmt::format(" \\fI{}\\fR", typed(argument.usage));
+  text += fmt::format(".SH SYNOPSIS\n\\fBskewscope {}\\fR [\\fIOPTIONS\\fR]", dashed(command.name));
+  for (const ArgumentForm& argument : command.arguments) text += fmt::format(" \\fI{}\\fR", dashed(argument.usage));
   text += "\n";
   if (!command.arguments.empty()) text += ".SH ARGUMENTS\n";
   for (const ArgumentForm& argument : command.arguments) {
-    text += fmt::format(".TP\n\\fI{}\\fR\n{}\n", typed(argument.name), prose(argument.meaning));
+    text += fmt::format(".TP\n\\fI{}\\fR\n{}\n", dashed(argument.name), prose(argument.meaning));
   }
   return text + flags_section(command.flags) + footer_sections(command.footer) + ".SH SEE ALSO\n.BR skewscope (1)\n";
 }
@@ -93,13 +93,13 @@ std::string man_page_of_all(const CommandForm& program, const std::vector<Comman
   std::string text = head("skewscope", program.purpose, version);
   text += ".SH SYNOPSIS\n\\fBskewscope\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n.SH COMMANDS\n";
   for (const CommandForm& command : commands) {
-    text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", typed(command.name), prose(command.purpose));
+    text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", dashed(command.name), prose(command.purpose));
   }
   text += flags_section(program.flags) + ".SH WORDS\n";
   for (const Term& term : glossary()) text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", term.word, prose(term.meaning));
   text += ".SH SEE ALSO\n";
   for (size_t i = 0; i < commands.size(); ++i) {
-    text += fmt::format(".BR skewscope\\-{} (1){}\n", typed(commands[i].name), i + 1 < commands.size() ? "," : "");
+    text += fmt::format(".BR skewscope\\-{} (1){}\n", dashed(commands[i].name), i + 1 < commands.size() ? "," : "");
   }
   return text;
 }

@@ -19,7 +19,7 @@ std::string escaped(const std::string& text, std::string_view ends) {
 }
 
 // ":DIR:_files -/"
-std::string action_of(const ValueForm& value) {
+std::string zsh_action(const ValueForm& value) {
   const std::string name = escaped(value.name, ":[]\\");
   switch (value.kind) {
     case ValueForm::Kind::file:
@@ -40,7 +40,7 @@ std::string action_of(const ValueForm& value) {
 
 std::string specification(const FlagForm& flag) {
   const bool takes = flag.value.kind != ValueForm::Kind::none;
-  const std::string meaning = fmt::format("[{}]{}", escaped(flag.meaning, ":[]\\"), action_of(flag.value));
+  const std::string meaning = fmt::format("[{}]{}", escaped(flag.meaning, ":[]\\"), zsh_action(flag.value));
   std::string all, typed;
   for (const std::string& name : flag.names) {
     all += (all.empty() ? "" : " ") + name;
@@ -62,7 +62,7 @@ std::string arguments_of(const CommandForm& command, const std::vector<FlagForm>
   for (const ArgumentForm& argument : command.arguments) {
     ValueForm value = argument.value;
     value.name = argument.name;
-    text += fmt::format(" \\\n            '{}{}'", argument.repeats ? "*" : "", action_of(value));
+    text += fmt::format(" \\\n            '{}{}'", argument.repeats ? "*" : "", zsh_action(value));
   }
   return text + " ;;\n";
 }

@@ -86,10 +86,10 @@ constexpr std::array kMetrics = {
     Metric{"warnings", [](const JobReport& r, const Figures&) { return count_of(r, Severity::warning); }},
 };
 
-// Of several numbers, the one that is told: the farthest out.
+// Of several numbers, the one that is shown: the farthest out.
 enum class Farthest : uint8_t { largest, smallest, any };
 
-// A comparison's spelling, what it means, and how its limit is told; longer spellings first.
+// A comparison's spelling, what it means, and how its limit is shown; longer spellings first.
 struct Comparison {
   std::string_view sign;
   bool (*holds)(double value, double limit);
@@ -180,22 +180,22 @@ struct ValueAndLimit {
 };
 
 // With more digits where fewer would make the two look equal.
-ValueAndLimit told_as(const Condition& condition, double value) {
+ValueAndLimit shown_as(const Condition& condition, double value) {
   const double factor = condition.percent ? 100 : 1, limit = condition.limit;
   const char* unit = condition.percent ? " %" : "";
-  ValueAndLimit told;
+  ValueAndLimit shown;
   if (!condition.percent && is_time(condition.subject) && std::fabs(value) < 9e18 && std::fabs(limit) < 9e18) {
-    told = {human_duration(std::llround(value)), human_duration(std::llround(limit))};
-    if (told.value == told.limit && value != limit) {
-      told = {fmt::format("{:.12g} ns", value), fmt::format("{:.12g} ns", limit)};
+    shown = {human_duration(std::llround(value)), human_duration(std::llround(limit))};
+    if (shown.value == shown.limit && value != limit) {
+      shown = {fmt::format("{:.12g} ns", value), fmt::format("{:.12g} ns", limit)};
     }
-    return told;
+    return shown;
   }
-  told.limit = fmt::format("{:.6g}{}", factor * limit, unit);
-  told.value = condition.percent ? fmt::format("{:.1f}{}", factor * value, unit) : fmt::format("{:.6g}", value);
-  const bool same = std::fabs(std::strtod(told.value.c_str(), nullptr) - factor * limit) < 1e-9 * factor;
-  if (same && value != limit) told.value = fmt::format("{:.12g}{}", factor * value, unit);
-  return told;
+  shown.limit = fmt::format("{:.6g}{}", factor * limit, unit);
+  shown.value = condition.percent ? fmt::format("{:.1f}{}", factor * value, unit) : fmt::format("{:.6g}", value);
+  const bool same = std::fabs(std::strtod(shown.value.c_str(), nullptr) - factor * limit) < 1e-9 * factor;
+  if (same && value != limit) shown.value = fmt::format("{:.12g}{}", factor * value, unit);
+  return shown;
 }
 
 double farthest_of(const std::vector<double>& values, const Condition& condition) {
@@ -217,14 +217,14 @@ RuleOutcome outcome(const std::string& rule, const Condition& condition, const s
   using Verdict = RuleOutcome::Verdict;
   if (values.empty()) return {Verdict::unknown, rule, fmt::format("{}: {}", condition.subject, absent)};
   const double value = farthest_of(values, condition);
-  const ValueAndLimit told = told_as(condition, value);
+  const ValueAndLimit shown = shown_as(condition, value);
   constexpr std::array kOf = {", the largest of ", ", the smallest of ", ", one of "};
   const std::string of =
       values.size() == 1 ? ""
                          : fmt::format("{}{}", kOf[static_cast<size_t>(condition.comparison->farthest)], values.size());
   return {condition.holds(value) ? Verdict::failed : Verdict::passed, rule,
-          fmt::format("{} = {}{} ({} {})", condition.subject, told.value, of, condition.comparison->before_limit,
-                      told.limit)};
+          fmt::format("{} = {}{} ({} {})", condition.subject, shown.value, of, condition.comparison->before_limit,
+                      shown.limit)};
 }
 
 constexpr const char* kNotDetermined = "not determined in this report";
@@ -261,8 +261,8 @@ Result<RuleOutcome> check_rule(const JobReport& job, const std::string& expressi
     return Error{ErrorKind::usage, fmt::format("{}; names besides are{}", checked.error().message, names)};
   }
   std::vector<double> values;
-  const auto add = [&](const JobReport& told) {
-    if (const auto value = metric->value(told, report::figures_of(told))) values.push_back(*value);
+  const auto add = [&](const JobReport& one) {
+    if (const auto value = metric->value(one, report::figures_of(one))) values.push_back(*value);
   };
   if (report::leading_island(job) == nullptr) {
     add(job);
