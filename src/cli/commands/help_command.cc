@@ -78,7 +78,9 @@ ExitCode run_help(const HelpOptions& options, const CLI::App& program) {
   if (options.topic == kTerms && !options.man) return printed(glossary_text(terminal_columns(STDOUT_FILENO)));
   if (options.topic.empty()) {
     const CommandForm form = form_of(program);
-    return printed(options.man ? man_page_of_all(form, forms_of(program), SKEWSCOPE_VERSION) : program.help());
+    if (options.man) return printed(man_page_of_all(form, forms_of(program), SKEWSCOPE_VERSION));
+    // App::help() would be that of the command `help`, which was parsed.
+    return printed(program.get_formatter()->make_help(&program, program.get_name(), CLI::AppFormatMode::Normal));
   }
   for (const CLI::App* command : program.get_subcommands({})) {
     if (command->get_name() != options.topic) continue;

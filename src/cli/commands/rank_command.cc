@@ -59,7 +59,7 @@ void add_rank_options(CLI::App& command, RankOptions& options) {
   command.add_option("--devices", options.devices, "Add devices with their peaks: JSON as configs/devices.json")
       ->type_name("FILE");
   command.add_flag("--force", options.write.force,
-                   "Replace a report that is not whole, too: a whole one is replaced without");
+                   "Replace a report that is not whole, too; a whole one needs no flag");
   command.add_option("--replay", options.replay, "A Python script that runs one call of this operator again")
       ->type_name("OP");
   command.add_flag("--json", options.json, "Print every table as JSON instead of the summary");

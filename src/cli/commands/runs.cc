@@ -41,7 +41,7 @@ void add_runs_options(CLI::App& command, RunsOptions& options) {
       ->delimiter(',')
       ->type_name("json,csv,sqlite,html,xlsx");
   command.add_flag("--force", options.write.force,
-                   "Replace a report that is not whole, too: a whole one is replaced without");
+                   "Replace a report that is not whole, too; a whole one needs no flag");
   add_input_filters(command, options.ingest);
   add_job_option(command, options.ingest, "Of several jobs found in a run's folder, the one that is meant");
   add_cache_options(command, options.ingest.cache);

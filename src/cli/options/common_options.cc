@@ -98,7 +98,7 @@ void add_input_filters(CLI::App& command, IngestOptions& ingest) {
       "Only these ranks, such as 0-7,12");
   add_parsed<std::pair<int64_t, int64_t>>(
       command, "--steps", "A:B", parse_steps, [&ingest](std::pair<int64_t, int64_t> steps) { ingest.steps = steps; },
-      "10:20", "Only steps A to B-1: B is not included; 10: and :20 are open");
+      "10:20", "Only steps A to B-1 (B is not included); A: or :B leaves an end open");
   command.add_option("--rank-regex", ingest.rank_regex, "Rank from the path: expression with a group named rank")
       ->type_name("RE");
   command.add_option("--rank-map", ingest.rank_map, "Rank from a CSV file of path,rank")->type_name("CSV");
