@@ -6,7 +6,8 @@
 
 using namespace skewscope::test;
 
-TEST_CASE("each rule of --fail-on is printed with its figure and its limit, and one that holds ends the program with 1") {
+TEST_CASE(
+    "each rule of --fail-on is printed with its figure and its limit, and one that holds ends the program with 1") {
   const Outcome r = place().run("report traces -o gate --fail-on 'wait_share>99%' --fail-on 'late_share > 10%'");
   CHECK(r.code == 1);
   CHECK(place().has("gate/COMPLETE"));
@@ -43,7 +44,7 @@ cases = {case.get("name"): case for case in suites.iter("testcase")}
 assert "limit 10 %" in cases["late_share>10%"].find("failure").get("message")
 assert cases["wait_share>99%"].find("failure") is None
 assert "no row" in cases["ranks[rank=99].idle_ns>1"].find("skipped").get("message")
-assert "1 warning: " in cases["--strict"].find("failure").get("message"), cases["--strict"][0].attrib
+assert "--strict: 2 warnings: incomplete-instances" in cases["--strict"].find("failure").get("message"), cases["--strict"][0].attrib
 assert all(case.get("classname") == "skewscope.report" for case in cases.values())
 )";
   CHECK(std::system(("python3 " + (place() / "read_junit.py") + " " + (place() / "rules.xml")).c_str()) == 0);
@@ -71,5 +72,5 @@ TEST_CASE("what is to be written of rules needs rules, and a place that can be w
 TEST_CASE("--strict lists the warnings that it ends the program for") {
   const Outcome r = place().run("report traces -o lists --ranks 0-2 --strict");
   CHECK(r.code == 4);
-  CHECK(says(r.err, "skewscope: error: --strict: 1 warning: missing-rank"));
+  CHECK(says(r.err, "skewscope: error: --strict: 2 warnings: incomplete-instances, unmatched-alone\n"));
 }

@@ -68,8 +68,10 @@ TEST_CASE("usage shows an argument as often as it must be given, and help fits i
     const Outcome r = place().run("help merge", std::string("env COLUMNS=") + columns);
     std::istringstream lines(r.out);
     for (std::string line; std::getline(lines, line);) {
+      const bool is_one_word = line.find(' ', line.find_first_not_of(' ')) == std::string::npos;
+      const bool is_example = line.starts_with("  skewscope "), is_flag = line.starts_with("  -");
       INFO(line);
-      CHECK((line.size() <= std::stoul(columns) || line.starts_with("  skewscope ") || line.starts_with("  -")));
+      CHECK((line.size() <= std::stoul(columns) || is_one_word || is_example || is_flag));
     }
   }
 }

@@ -30,7 +30,8 @@ const char* word_of(Verdict verdict) {
 // "--strict" is a rule, too.
 RuleOutcome strict_outcome(const Findings& diagnostics) {
   const bool partial = count_partial(diagnostics) > 0;
-  return {partial ? Verdict::failed : Verdict::passed, kStrict, partial ? partial_words(diagnostics) : "no warnings"};
+  return {partial ? Verdict::failed : Verdict::passed, kStrict,
+          fmt::format("{}: {}", kStrict, partial ? partial_words(diagnostics) : "no warnings")};
 }
 
 std::string xml(const std::string& text) {

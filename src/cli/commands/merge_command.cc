@@ -140,7 +140,7 @@ struct Work {
 // The details of one file, read again: those of all files would not fit.
 DetailSource detail_source(const Work& work) {
   return [&work, begun = std::make_shared<std::atomic<int64_t>>(0)](const RankTrace& trace,
-                                                                   const ShowDetails& show) -> Result<bool> {
+                                                                    const ShowDetails& show) -> Result<bool> {
     if (!std::binary_search(work.files.begin(), work.files.end(), trace.file)) return false;  // a digest
     bool shown = false;
     work.progress->count(++*begun, std::ssize(work.files));

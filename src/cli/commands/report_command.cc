@@ -143,8 +143,7 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
       ->type_name("GB/S");
   command.add_option("--baseline", options.baselines, "Output of nccl-tests: a line beside the bandwidths; repeatable")
       ->type_name("FILE");
-  command.add_flag("--force", options.force,
-                   "Replace a report that is not whole, too; a whole one needs no flag");
+  command.add_flag("--force", options.force, "Replace a report that is not whole, too; a whole one needs no flag");
   command.add_flag("--json", options.json, "Print report.json instead of the summary");
   add_common_options(command, options.common);
   for (const char* once : {"--format", "--baseline"}) {
