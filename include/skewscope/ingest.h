@@ -14,6 +14,7 @@
 #include "skewscope/base/result.h"
 #include "skewscope/base/stage_timer.h"
 #include "skewscope/ingest/cache.h"
+#include "skewscope/ingest/read_progress.h"
 #include "skewscope/model/found_job.h"
 #include "skewscope/model/job_trace.h"
 #include "skewscope/model/keep_steps.h"
@@ -48,7 +49,8 @@ struct IngestOptions {
   std::function<void(const std::vector<FoundJob>&)> several_jobs;
   std::shared_ptr<const KernelTable> kernels;  // --kernels: which kernels communicate; null: the built-in table
   CacheOptions cache;
-  int64_t memory_limit_bytes = 0;  // --memory-limit: reduced columns plus chunks in flight; 0: no limit
+  std::shared_ptr<ReadProgress> progress;  // moved on as files are read; null: nobody looks
+  int64_t memory_limit_bytes = 0;          // --memory-limit: reduced columns plus chunks in flight; 0: no limit
 };
 
 // Files found for the paths a user gave: a file, a directory (recursive, by suffix), or a glob pattern. Sorted, unique.

@@ -70,21 +70,23 @@ std::string summary_elsewhere(const std::string& summary, const std::string& out
 
 struct WriteOptions {
   std::string directory;
-  bool force = false;                // replace an existing directory
+  bool force = false;                // replace an existing directory, whatever report it holds
   std::vector<std::string> formats;  // of json, csv, sqlite, html, xlsx, prometheus; empty: the first four
   // Called with where the report lies whole, before it takes its name: nobody else changes it there.
   std::function<void(const std::string& whole)> before_named = nullptr;
 };
 
-// What write_report would refuse before writing: an unknown format (usage), an existing directory without `force`, or
-// one that is no report of skewscope even with it (output). For callers that want to know before the work, not after.
+// What write_report would refuse before writing: an unknown format (usage), an existing directory that is neither empty
+// nor a whole report of this program, or with `force` one that is none of its reports at all (output). For callers that
+// want to know before the work, not after.
 Result<Done> check_output(const WriteOptions& options);
 
 // Where write_report of this process works until the report is whole; whoever interrupts it removes this.
 std::string partial_directory(const std::string& directory);
 
-// Writes the report directory (README.md): into a temporary sibling first, COMPLETE last, then renamed. Errors:
-// output, when the directory exists without `force` or cannot be written; nothing half-written stays behind.
+// Writes the report directory (README.md): into a temporary sibling first, COMPLETE last, then renamed. A whole report
+// that lies there is replaced. Errors: output, as check_output, and when it cannot be written; nothing half-written
+// stays behind.
 Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, const WriteOptions& options);
 
 // A file of a report directory: its name below it.
@@ -101,12 +103,12 @@ std::vector<ReportFile> files_of_report(const std::string& directory);
 Result<Done> copy_report(const std::string& from, const std::vector<ReportFile>& files, const ReportStamp& old,
                          const ReportStamp& stamp, const WriteOptions& options);
 
-// A report directory, read back for what compares runs: report.json but for clocks, matching and
+// A report directory or a report.json, read back for what compares runs: report.json but for clocks, matching and
 // the replay; rank_steps, collective_steps and rank_statistics from tables/*.csv where they are there, else empty.
 // Calls are left out. Errors: no_input, where it holds no whole report with a report.json.
-Result<JobReport> load_report(const std::string& directory);
-// Whether `path` is a directory that `skewscope report` wrote.
-bool is_report_directory(const std::string& path);
+Result<JobReport> load_report(const std::string& path);
+// Whether `path` is a directory that `skewscope report` wrote, or a report.json by any name.
+bool is_report(const std::string& path);
 
 // The same three for several runs of a job; the directory holds scale.json in the place of report.json.
 std::string to_json(const ScaleReport& report, const ReportStamp& stamp);
@@ -137,11 +139,19 @@ std::string rank_json(const RankReport& report, const std::string& tool_version)
 // The same directory as write_report's with rank.json in the place of report.json; the same errors.
 Result<Done> write_rank(const RankReport& report, const std::string& tool_version, const WriteOptions& options);
 
+// What a rule of --fail-on says of one report.
+struct RuleOutcome {
+  // Unknown: what the rule asks for is not determined here, or there is no such row; such a rule does not fail.
+  enum class Verdict : uint8_t { passed, failed, unknown } verdict = Verdict::unknown;
+  std::string rule;   // as it was given
+  std::string words;  // "wait_share = 96.0 % (limit 20 %)"; of an unknown one, why
+};
+
 // --fail-on EXPR: METRIC OP NUMBER[%], e.g. "wait_share>20%", "unmatched>0"; METRIC may be the path of any number of
-// the JSON document (src/report/json/json_path.h), e.g. "ranks[*].idle_ns>1e6", and holds where any number of the path
-// does. Error usage for an unknown metric or form. What is not determined fulfils no condition.
-Result<bool> condition_holds(const JobReport& report, const std::string& expression);
-Result<bool> condition_holds(const ScaleReport& report, const std::string& expression);
-Result<bool> condition_holds(const CompareReport& report, const std::string& expression);
+// the JSON document (src/report/json/json_path.h), e.g. "ranks[*].idle_ns>1e6". It fails where any number that it means
+// is so; the words give the one farthest out. Error usage for an unknown metric or form.
+Result<RuleOutcome> check_rule(const JobReport& report, const std::string& expression);
+Result<RuleOutcome> check_rule(const ScaleReport& report, const std::string& expression);
+Result<RuleOutcome> check_rule(const CompareReport& report, const std::string& expression);
 
 }  // namespace skewscope

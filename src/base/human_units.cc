@@ -42,6 +42,15 @@ std::string human_bytes(int64_t bytes) {
   return in_units(static_cast<double>(bytes), kUnits);
 }
 
+std::string size_text(int64_t bytes) {
+  constexpr std::array<const char*, 4> kPowers = {"K", "M", "G", "T"};
+  for (size_t power = kPowers.size(); power > 0; --power) {
+    const int64_t unit = int64_t{1} << (10 * power);
+    if (bytes >= unit && bytes % unit == 0) return fmt::format("{}{}", bytes / unit, kPowers[power - 1]);
+  }
+  return fmt::format("{} bytes", bytes);
+}
+
 std::string human_percent(double ratio) {
   const double percent = ratio * 100;
   if (percent > 0 && percent < 0.5) return "<1 %";

@@ -79,4 +79,20 @@ std::string pad_left(std::string_view text, size_t width) {
   return std::string(width - width_of(out), ' ') + out;
 }
 
+std::vector<std::string> wrap(std::string_view text, size_t width) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    size_t cut = text.size();
+    if (text_width(text) > width) {
+      const size_t within = bytes_within(text, width);
+      cut = text[within] == ' ' ? within : text.rfind(' ', within);
+      if (cut == std::string_view::npos || cut == 0) cut = std::min(text.find(' ', 1), text.size());
+    }
+    lines.emplace_back(text.substr(0, cut));
+    text.remove_prefix(cut);
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  }
+  return lines;
+}
+
 }  // namespace skewscope

@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "src/cli/commands/kept_report.h"
+#include "src/cli/manual/help_format.h"
 #include "src/cli/options/flat_config.h"
 #include "src/cli/process/terminal.h"
 #include "src/cli/process/thread_limit.h"
@@ -45,7 +48,9 @@ std::string as_typed(int argc, const char* const* argv) {
 
 CommandLine::CommandLine() {
   app_.name("skewscope");
-  app_.set_version_flag("--version", "skewscope " SKEWSCOPE_VERSION);
+  app_.set_version_flag("-V,--version", "skewscope " SKEWSCOPE_VERSION, "Print the version and exit");
+  app_.formatter(help_format(terminal_columns(STDOUT_FILENO)));
+  app_.get_formatter()->label("Positionals", "Arguments");
   app_.require_subcommand(1);
   app_.fallthrough();  // inherited: --config is found after the command, too
   add_config(app_);
@@ -73,15 +78,38 @@ CommandLine::CommandLine() {
   add("ship", "Send finished traces to a gatherer, from the node they are on", ship_, add_ship_options,
       [this](const std::string&) { return run_ship(ship_); });
 #endif
-  app_.footer("skewscope COMMAND --help tells a command's flags.");
+  add("help", "What a command does and its flags, or what the words of reports mean", help_, add_help_options,
+      [this](const std::string&) { return run_help(help_, described()); });
+  add("version", "Print the version", version_, add_version_options, [](const std::string&) { return run_version(); });
+  add("completion", "Completion of commands and flags, as a script for a shell", completion_, add_completion_options,
+      [this](const std::string&) { return run_completion(completion_, described()); });
+  for (const Command& command : commands_) help_.commands.push_back(command.app->get_name());
+  app_.footer("skewscope help COMMAND explains a command's flags, skewscope help terms the words of reports.");
 }
 
 template <class Options>
 void CommandLine::add(const std::string& name, const std::string& purpose, Options& options,
                       void (*describe)(CLI::App&, Options&), std::function<ExitCode(const std::string& typed)> run) {
-  CLI::App* command = app_.add_subcommand(name, purpose);
-  command->preparse_callback([=, &options](size_t) { describe(*command, options); });  // only the one that is given
-  commands_.push_back({command, &options.common, std::move(run)});
+  CLI::App* command = app_.add_subcommand(name, purpose)->group("Commands");
+  const auto once = [=, &options, done = std::make_shared<bool>(false)] {
+    if (!std::exchange(*done, true)) describe(*command, options);
+  };
+  command->preparse_callback([once](size_t) { once(); });  // only the one that is given
+  commands_.push_back({command, &options.common, std::move(run), once});
+}
+
+const CLI::App& CommandLine::described() {
+  for (const Command& command : commands_) command.describe();
+  return app_;
+}
+
+void CommandLine::explain(const CLI::ParseError& error, int argc, const char* const* argv) const {
+  const std::string word(first_word(argc, argv)), wrong = unknown_command(argc, argv);
+  const bool none = word.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  std::string message = !wrong.empty() ? "no command is called " + wrong : none ? "no command is given" : error.what();
+  message.erase(message.find_last_not_of('\n') + 1);
+  const bool of_a_command = wrong.empty() && !word.empty();
+  fmt::print(stderr, "skewscope: error: {}\nTry: skewscope help{}\n", message, of_a_command ? " " + word : "");
 }
 
 std::string CommandLine::unknown_command(int argc, const char* const* argv) const {
@@ -100,12 +128,12 @@ ExitCode CommandLine::run(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     std::ostringstream nobody;
     const bool speaks = exchange_->first();
-    if (const std::string wrong = unknown_command(argc, argv); !wrong.empty()) {
-      if (speaks)
-        fmt::print(stderr, "skewscope: error: no command is called {}\nRun with --help for the commands.\n", wrong);
-      return kUsage;
+    if (error.get_exit_code() == 0) {
+      app_.exit(error, speaks ? std::cout : nobody, nobody);
+      return kDone;
     }
-    return app_.exit(error, speaks ? std::cout : nobody, speaks ? std::cerr : nobody) == 0 ? kDone : kUsage;
+    if (speaks) explain(error, argc, argv);
+    return kUsage;
   }
   const auto command =
       std::find_if(commands_.begin(), commands_.end(), [](const Command& one) { return one.app->parsed(); });

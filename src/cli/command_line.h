@@ -12,6 +12,7 @@
 #ifdef SKEWSCOPE_GATHERER
 #include "src/cli/gathering/gather_command.h"
 #endif
+#include "src/cli/commands/help_command.h"
 #include "src/cli/commands/inspect_command.h"
 #include "src/cli/commands/merge_command.h"
 #include "src/cli/commands/rank_command.h"
@@ -28,7 +29,7 @@ namespace skewscope::cli {
 class CommandLine {
  public:
   CommandLine();
-  // Parses and runs the command given. --help and --version print and give 0; what cannot be parsed gives 2.
+  // Parses and runs the command given. --help and -V print and give 0; what cannot be parsed gives 2.
   ExitCode run(int argc, const char* const* argv);
   // The command is a daemon: it waits for signals itself, and starts with one thread.
   static bool serves(int argc, const char* const* argv);
@@ -38,10 +39,17 @@ class CommandLine {
     const CLI::App* app;
     const CommonOptions* common;
     std::function<ExitCode(const std::string& typed)> run;
+    std::function<void()> describe;  // adds its flags, once
   };
   template <class Options>
   void add(const std::string& name, const std::string& purpose, Options& options, void (*describe)(CLI::App&, Options&),
            std::function<ExitCode(const std::string& typed)> run);
+
+  // With the flags of all commands, which are otherwise added to the one that is given alone.
+  const CLI::App& described();
+
+  // What is wrong with the command line, and where to read on.
+  void explain(const CLI::ParseError& error, int argc, const char* const* argv) const;
 
   // The first word, where it is in a command's place and is none; else "".
   std::string unknown_command(int argc, const char* const* argv) const;
@@ -56,6 +64,9 @@ class CommandLine {
   CompareOptions compare_;
   DigestOptions digest_;
   SimulateCommandOptions simulate_;
+  HelpOptions help_;
+  VersionOptions version_;
+  CompletionOptions completion_;
 #ifdef SKEWSCOPE_GATHERER
   GatherCommandOptions gather_;
   ShipCommandOptions ship_;

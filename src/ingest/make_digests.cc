@@ -146,10 +146,16 @@ Result<DigestsMade> make_digests(const std::vector<std::string>& files, const st
   const ingest::TraceReaders readers = ingest::readers_for(options);
   std::vector<std::optional<Result<Made>>> made(jobs.size());
   std::atomic<bool> failed{false};
+  if (options.progress) {
+    std::vector<std::string> traces;
+    for (const Job& job : jobs) traces.push_back(job.trace);
+    options.progress->begin(traces);
+  }
   const auto make_one = [&](size_t i) {
     if (failed) return;
     tbb::this_task_arena::isolate([&] { made[i] = make_digest(jobs[i], force, options, readers, budget); });
     if (!made[i]->ok()) failed = true;
+    if (options.progress) options.progress->finish(jobs[i].trace);
   };
   tbb::parallel_for(size_t{0}, jobs.size(), make_one, tbb::simple_partitioner());
   const DigestsMade all = sum_up(jobs, made);

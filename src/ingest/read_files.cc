@@ -187,7 +187,7 @@ Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& 
 
 TraceReaders readers_for(const IngestOptions& options) {
   return TraceReaders(options.while_details_last != nullptr,
-                      options.kernels ? *options.kernels : KernelTable::built_in());
+                      options.kernels ? *options.kernels : KernelTable::built_in(), options.progress.get());
 }
 
 Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files, const IngestOptions& options) {
@@ -197,6 +197,7 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
   std::vector<std::optional<Error>> errors(files.size());
   const TraceReaders readers = readers_for(options);
   tbb::enumerable_thread_specific<TracePacker> packers;
+  if (options.progress) options.progress->begin(files);
   const auto read_one = [&](size_t k) {
     const size_t i = order[k];
     // Isolated: a thread that waits for chunks of this file must not begin another file on top of it.
@@ -211,6 +212,7 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
       errors[i] = keep_and_use(read[i], options, budget);
       if (!options.keep_launch_threads) leave_threads(read[i].linked.trace, budget);
       packers.local().pack(read[i].linked.trace);
+      if (options.progress) options.progress->finish(files[i]);
     });
   };
   tbb::parallel_for(size_t{0}, files.size(), read_one, tbb::simple_partitioner());

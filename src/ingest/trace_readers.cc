@@ -31,8 +31,8 @@ void name_other_format(FileContent& content) {
 
 }  // namespace
 
-TraceReaders::TraceReaders(bool details, const KernelTable& kernels) {
-  readers_.push_back(make_kineto_reader(details, kernels));
+TraceReaders::TraceReaders(bool details, const KernelTable& kernels, ReadProgress* progress) {
+  readers_.push_back(make_kineto_reader(details, kernels, progress));
 }
 
 const TraceReader* TraceReaders::surest(std::string_view head) const {

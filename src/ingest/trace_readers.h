@@ -14,8 +14,9 @@ namespace skewscope::ingest {
 // One for the files of a job: readers use again what they made for the file before.
 class TraceReaders {
  public:
-  // `details`: with FileContent::details. `kernels` must live on.
-  explicit TraceReaders(bool details = false, const KernelTable& kernels = KernelTable::built_in());
+  // `details`: with FileContent::details. `kernels` and `progress` must live on.
+  explicit TraceReaders(bool details = false, const KernelTable& kernels = KernelTable::built_in(),
+                        ReadProgress* progress = nullptr);
   // Opens the file, picks the reader, reads. A file that cannot be opened is `not_a_trace` with a finding.
   Result<FileContent> read(const std::string& file, MemoryBudget& budget) const;
   // The one that reads the file; nullptr: no format is known that begins so. Errors: unreadable, no_input.

@@ -123,11 +123,11 @@ Result<Done> check_ours(const fs::path& path, const std::string& name) {
                     std::any_of(kDocuments.begin(), kDocuments.end(),
                                 [&](std::string_view document) { return names_our_schema(path / document); });
   if (!ours) {
-    return output_error(name, "is no report of skewscope: --force does not delete it");
+    return output_error(name, "exists and is no report of skewscope, which does not delete it: choose another -o");
   }
   if (const std::string foreign = foreign_entry(path); !foreign.empty()) {
-    return output_error(name,
-                        fmt::format("holds '{}', which is no part of a report: --force does not delete it", foreign));
+    return output_error(
+        name, fmt::format("holds '{}', which is no part of a report and would be lost: choose another -o", foreign));
   }
   return Done{};
 }
@@ -365,10 +365,13 @@ Result<Done> check_output(const WriteOptions& options) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(path, error))) return Done{};
   if (!fs::is_directory(path, error)) return report::output_error(options.directory, "exists and is no directory");
-  if (!options.force) {
-    return report::output_error(options.directory, "exists already: choose another -o, or replace it with --force");
+  if (auto ours = report::check_ours(path, options.directory); !ours.ok()) return ours;
+  const bool whole = fs::is_empty(path, error) || report::names_our_schema(path / report::kComplete);
+  if (!options.force && !whole) {
+    return report::output_error(options.directory,
+                                "holds a report that is not whole: choose another -o, or replace it with --force");
   }
-  return report::check_ours(path, options.directory);
+  return Done{};
 }
 
 }  // namespace skewscope

@@ -109,14 +109,14 @@ Findings comparison_doubts(const NamedReport& base, const NamedReport& now) {
   if (differ(a.collectives, b.collectives, kSameCollectives)) {
     findings.push_back(finding_of_job(
         Severity::warning, kStepsNotComparable,
-        fmt::format("steps do not compare: a rank launches {:.4g} collectives a step in {}, {:.4g} in {}: other "
+        fmt::format("two different jobs: a rank launches {:.4g} collectives a step in {}, {:.4g} in {}: other "
                     "programs, or split otherwise",
                     a.collectives, base.name, b.collectives, now.name)));
   } else if (const auto before = operations_of(base.report), after = operations_of(now.report);
              apart(before, after) > kSameOperations) {
     findings.push_back(
         finding_of_job(Severity::warning, kStepsNotComparable,
-                       fmt::format("steps do not compare: collectives are {} in {}, {} in {}: other programs, or "
+                       fmt::format("two different jobs: collectives are {} in {}, {} in {}: other programs, or "
                                    "split otherwise",
                                    most_words(before), base.name, most_words(after), now.name)));
   } else if (differ(a.gpu_rows, b.gpu_rows, kSameRows)) {

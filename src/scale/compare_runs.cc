@@ -258,6 +258,18 @@ void find_doubts(const NamedReport& named, const CompareReport::Run& run, Compar
   }
 }
 
+// Differences between two programs are no regressions.
+void forget_significance(CompareReport& out) {
+  const auto forget = [](auto& rows) {
+    for (auto& row : rows) row.change.significant = false;
+  };
+  out.step.significant = false;
+  forget(out.parts);
+  forget(out.ranks);
+  forget(out.collectives);
+  forget(out.communicators);
+}
+
 }  // namespace
 
 Result<CompareReport> compare_runs(const NamedReport& base, const NamedReport& now) {
@@ -297,6 +309,7 @@ Result<CompareReport> compare_runs(const NamedReport& base, const NamedReport& n
   }
   out.comparable = std::none_of(out.diagnostics.begin(), out.diagnostics.end(),
                                 [](const Finding& finding) { return finding.code == kStepsNotComparable; });
+  if (!out.comparable) forget_significance(out);
   find_doubts(base, out.base, out);
   find_doubts(now, out.now, out);
   sort_findings(out.diagnostics);

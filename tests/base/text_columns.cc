@@ -72,3 +72,13 @@ TEST_CASE("marks that turn the direction of text or begin a line are shown as qu
                   "c") == "a?b?c");
   CHECK(printable(kInvisible) == kInvisible);
 }
+
+TEST_CASE("wrapped text breaks at blanks, keeps every word, and gives a word that is too long its own line") {
+  using Lines = std::vector<std::string>;
+  CHECK(wrap("", 10) == Lines{});
+  CHECK(wrap("one two three", 80) == Lines{"one two three"});
+  CHECK(wrap("one two three", 7) == Lines{"one two", "three"});
+  CHECK(wrap("one two three", 8) == Lines{"one two", "three"});
+  CHECK(wrap("a /path/that/is/long b", 6) == Lines{"a", "/path/that/is/long", "b"});
+  CHECK(wrap("\u5168\u90e8 \u6642\u9593", 4) == Lines{"\u5168\u90e8", "\u6642\u9593"});
+}

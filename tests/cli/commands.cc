@@ -57,24 +57,33 @@ TEST_CASE("with --json the report goes to standard output and nothing else is wr
   CHECK_FALSE(place().has("skewscope-report"));
 }
 
-TEST_CASE("without -o the report goes to skewscope-report, which is never overwritten unasked") {
-  CHECK(place().run("report traces -q").code == 0);
-  CHECK(place().has("skewscope-report/COMPLETE"));
-  const Outcome again = place().run("report traces");
-  CHECK(again.code == 5);
-  CHECK(again.out == "");
-  CHECK(says(again.err, "--force"));
-  CHECK(place().run("report traces --force").code == 0);
+TEST_CASE("without -o the report goes to skewscope-report, and replaces the program's own earlier report") {
+  CHECK(place().run("report traces -q -f json,csv").code == 0);
+  CHECK(place().has("skewscope-report/tables/ranks.csv"));
+  const Outcome again = place().run("report traces -f json");
+  CHECK(again.code == 0);
+  CHECK(says(again.out, "Rank 2"));
+  CHECK_FALSE(place().has("skewscope-report/tables"));
+  CHECK(says(place().run("report nowhere").err, "nowhere"));
   fs::remove_all(place() / "skewscope-report");
 }
 
-TEST_CASE("a condition that holds ends the program with 1, after the report is written") {
-  const Outcome r = place().run("report traces -o gate --fail-on 'wait_share>99%' --fail-on 'late_share > 10%'");
-  CHECK(r.code == 1);
-  CHECK(place().has("gate/COMPLETE"));
-  CHECK(says(r.err, "late_share"));
-  CHECK_FALSE(says(r.err, "wait_share"));
-  CHECK(place().run("report traces --json --fail-on 'missing_ranks>0'").code == 0);
+TEST_CASE("a folder that is no report of the program's, or not only that, is never replaced") {
+  fs::create_directory(place() / "mine");
+  std::ofstream(place() / "mine/notes.txt") << "keep";
+  for (const char* flags : {"", " --force"}) {
+    const Outcome r = place().run(std::string("report traces -o mine") + flags);
+    CHECK(r.code == 5);
+    CHECK(says(r.err, "mine: exists and is no report of skewscope"));
+  }
+  REQUIRE(place().run("report traces -q -o ours").code == 0);
+  std::ofstream(place() / "ours/notes.txt") << "keep";
+  CHECK(says(place().run("report traces -o ours").err, "ours: holds 'notes.txt'"));
+  fs::remove(place() / "ours/notes.txt");
+  fs::remove(place() / "ours/COMPLETE");
+  CHECK(says(place().run("report traces -o ours").err, "not whole"));
+  CHECK(place().run("report traces -q -o ours --force").code == 0);
+  CHECK(place().read("mine/notes.txt") == "keep");
 }
 
 TEST_CASE("what cannot be understood ends the program with 2 before any work") {
@@ -105,14 +114,6 @@ TEST_CASE("a word that an option does not know is answered with the words it kno
   CHECK(says(r.err, "--align: 'foo' is none of auto|collectives|wallclock|none\n"));
   CHECK(says(place().run("simulate -o usage --vendor foo").err, "'foo' is none of nvidia|amd|cpu\n"));
   CHECK_FALSE(place().has("usage"));
-}
-
-TEST_CASE("help and version end with 0 on standard output") {
-  CHECK(says(place().run("--help").out, "report"));
-  CHECK(place().run("report --help").code == 0);
-  const Outcome version = place().run("--version");
-  CHECK(version.code == 0);
-  CHECK(version.out.rfind("skewscope ", 0) == 0);
 }
 
 TEST_CASE(

@@ -95,7 +95,7 @@ TEST_CASE("under mpirun an error is told once and ends all with its exit code") 
     CHECK(times(r.err, message) == 1);
   };
   fs::create_directories(place() / "occupied/by others");
-  check("report traces -o judged --fail-on 'wait_share>=0'", 1, "--fail-on 'wait_share>=0' holds");
+  check("report traces -o judged --fail-on 'wait_share>=0'", 1, "skewscope: failed: wait_share = ");
   check("report traces --no-such-flag", 2, "--no-such-flag");
   check("report traces -o odd --rank-regex 'no group'", 2, "--rank-regex");
   check("report nowhere -o none", 3, "nowhere: no such file");

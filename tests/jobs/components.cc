@@ -312,12 +312,12 @@ TEST_CASE("a condition holds where it does for any component, of its own length"
   const TwoHalves job = halves_with_faults(10);
   const double cost =
       static_cast<double>(straggler(job.alone[1], 2).saved_ns) / static_cast<double>(job.alone[1].what_if.replayed_ns);
-  const auto above = condition_holds(job.both, fmt::format("straggler_cost>{:.4f}", cost - 0.001));
-  const auto below = condition_holds(job.both, fmt::format("straggler_cost>{:.4f}", cost + 0.001));
+  const auto above = check_rule(job.both, fmt::format("straggler_cost>{:.4f}", cost - 0.001));
+  const auto below = check_rule(job.both, fmt::format("straggler_cost>{:.4f}", cost + 0.001));
   REQUIRE(above.ok());
   REQUIRE(below.ok());
-  CHECK(above.value());
-  CHECK_FALSE(below.value());
+  CHECK(above.value().verdict == RuleOutcome::Verdict::failed);
+  CHECK(below.value().verdict == RuleOutcome::Verdict::passed);
 }
 
 TEST_CASE("compare and scale take the step of the longest component, and warn where the components differ") {

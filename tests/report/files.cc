@@ -270,15 +270,18 @@ TEST_CASE("only the formats asked for are written, and an unknown one is an erro
   CHECK_FALSE(fs::exists(scratch / "new"));
 }
 
-TEST_CASE("an existing report is kept without force and replaced as a whole with it") {
+TEST_CASE("a whole report is replaced as a whole, and one that is not only with force") {
   const ScratchDirectory scratch;
   const JobReport report = small_job().report();
   REQUIRE(write_report(report, kStamp, {scratch / "out", false, {}}).ok());
+  REQUIRE(write_report(report, kStamp, {scratch / "out", false, {"csv"}}).ok());
+  CHECK_FALSE(fs::exists(scratch / "out/report.json"));
+  fs::remove(scratch / "out/COMPLETE");
+  write_file(scratch / "out/report.json", "{\"schema\": \"skewscope.report/1\"");
   const auto again = write_report(report, kStamp, {scratch / "out", false, {}});
   CHECK(kind_of(again) == ErrorKind::output);
   CHECK(again.error().message.find("--force") != std::string::npos);
   REQUIRE(write_report(report, kStamp, {scratch / "out", true, {"csv"}}).ok());
-  CHECK_FALSE(fs::exists(scratch / "out/report.json"));
   CHECK(names_in(scratch.path()) == std::vector<std::string>{"out"});
 }
 

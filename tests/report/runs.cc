@@ -78,10 +78,10 @@ CompareReport compare_report() {
 
 template <class Report>
 bool holds(const Report& report, const std::string& expression) {
-  const auto result = condition_holds(report, expression);
+  const auto result = check_rule(report, expression);
   INFO(expression);
   REQUIRE(result.ok());
-  return result.value();
+  return result.value().verdict == RuleOutcome::Verdict::failed;
 }
 
 void check_fits(const std::string& text, int64_t most_lines) {
@@ -115,8 +115,39 @@ TEST_CASE("summaries over runs fit 35 lines of 80 columns and name the cause") {
   CHECK(scale.find("none: 2 sizes are too few") != std::string::npos);
   const std::string compare = terminal_summary(compare_report(), "out", false);
   check_fits(compare, 35);
-  CHECK(compare.find("10.0 % slower (p 0.001)") != std::string::npos);
+  CHECK(compare.find("1.00 ms -> 1.10 ms per step: 10.0 % slower (p 0.001)") != std::string::npos);
   CHECK(compare.find("rank 1 compute") != std::string::npos);
+}
+
+TEST_CASE("compare says how many times where a step takes at least twice or at most half as long") {
+  CompareReport r = compare_report();
+  r.now.step_ns = r.step.new_ns = 15'100'000;
+  CHECK(terminal_summary(r, "", false).find("15.1 times as long (p 0.001)") != std::string::npos);
+  r.now.step_ns = r.step.new_ns = 500'000;
+  CHECK(terminal_summary(r, "", false).find("2.00 times as fast (p 0.001)") != std::string::npos);
+  r.now.step_ns = r.step.new_ns = 600'000;
+  CHECK(terminal_summary(r, "", false).find("40.0 % faster (p 0.001)") != std::string::npos);
+}
+
+TEST_CASE("rows that may be chance are not among those that compare shows") {
+  CompareReport r = compare_report();
+  CHECK(terminal_summary(r, "", false).find("rank 1 compute") != std::string::npos);
+  r.ranks[0].change.significant = false;
+  CHECK(terminal_summary(r, "", false).find("rank 1 compute") == std::string::npos);
+  r.ranks[0].change.p_value = -1;
+  CHECK(terminal_summary(r, "", false).find("rank 1 compute") != std::string::npos);
+}
+
+TEST_CASE("two different jobs are not comparable, and nothing is called slower or significant") {
+  CompareReport r = compare_report();
+  r.comparable = false;
+  r.diagnostics = {finding_of_job(Severity::warning, kStepsNotComparable, "two different jobs: other programs")};
+  const std::string text = terminal_summary(r, "out", false);
+  check_fits(text, 35);
+  CHECK(text.rfind("Verdict  Not comparable, two different jobs: other programs\n", 0) == 0);
+  for (const char* word : {"slower", "significant", "chance", "rank 1 compute", "Warning"}) {
+    CHECK(text.find(word) == std::string::npos);
+  }
 }
 
 TEST_CASE("reports over runs are directories as whole as a report's, and are replaced only as such") {
@@ -128,12 +159,17 @@ TEST_CASE("reports over runs are directories as whole as a report's, and are rep
   CHECK(read_file(scratch / "out/tables/losses.csv") ==
         "from,to,tree,factor,before,after,points\n8,16,pop,transfer,1,0.7,30\n");
   CHECK(read_file(scratch / "out/index.html").find("\"schema\":\"skewscope.scale-page/1\"") != std::string::npos);
-  CHECK_FALSE(write_compare(compare_report(), kStamp, once).ok());
-  REQUIRE(write_compare(compare_report(), kStamp, again).ok());
+  REQUIRE(write_compare(compare_report(), kStamp, once).ok());
   CHECK(std::filesystem::exists(scratch / "out/compare.json"));
   CHECK_FALSE(std::filesystem::exists(scratch / "out/scale.json"));
   CHECK(read_file(scratch / "out/index.html").find("\"schema\":\"skewscope.compare-page/1\"") != std::string::npos);
-  CHECK(write_report(job_of(2).report(), kStamp, again).ok());
+  std::filesystem::remove(scratch / "out/COMPLETE");
+  CHECK_FALSE(write_report(job_of(2).report(), kStamp, once).ok());
+  REQUIRE(write_report(job_of(2).report(), kStamp, again).ok());
+  write_file(scratch / "out/notes.txt", "mine");
+  CHECK_FALSE(write_report(job_of(2).report(), kStamp, once).ok());
+  CHECK_FALSE(write_report(job_of(2).report(), kStamp, again).ok());
+  CHECK(read_file(scratch / "out/notes.txt") == "mine");
 }
 
 TEST_CASE("a condition takes the path of any number of a document") {
@@ -166,7 +202,7 @@ TEST_CASE("a path that leads nowhere is a usage error") {
        {"runs>1", "runs[0].nam>1", "runs[0].name>1", "runs[].speedup>1", "runs[0.speedup>1", "runs[0]speedup>1",
         "runs[x].speedup>1", "scaling[0]>1", "runs.speedup>1", "runs[0].speedup.x>1", ".runs>1",
         "runs[size=8].speedup>1", "run[0].speedup>1", "runs[0]..speedup>1", "[0]>1"}) {
-    const auto result = condition_holds(scale_report(), expression);
+    const auto result = check_rule(scale_report(), expression);
     INFO(expression);
     REQUIRE_FALSE(result.ok());
     CHECK(result.error().kind == ErrorKind::usage);
@@ -185,7 +221,7 @@ TEST_CASE("a report directory read back says the same of what runs are compared 
   JobReport report = built.report();
   report.rank_statistics = {{"kernels", "=a \"b\",\nc", "total_ns", 2, 5, 9, 7.5, 0, 1, {}}};
   REQUIRE(write_report(report, kStamp, {scratch / "out", false, {}}).ok());
-  REQUIRE(is_report_directory(scratch / "out"));
+  REQUIRE(is_report(scratch / "out"));
   const auto loaded = load_report(scratch / "out");
   REQUIRE(loaded.ok());
   const JobReport& back = loaded.value();
@@ -238,6 +274,27 @@ TEST_CASE("a report of before, without sessions, the verdict's kind and empty si
   CHECK(loaded.value().collective_steps[0].bytes == 0);
   CHECK(loaded.value().collective_steps[1].bytes == 0);  // as it is written now
   CHECK(loaded.value().collective_steps[1].step == 8);
+}
+
+TEST_CASE("a report.json is read as its report: with the tables next to it, or alone without") {
+  const ScratchDirectory scratch;
+  HandBuilt built = job_of(2);
+  add_all_reduce(built, {0, 3000}, 10000, 4000, 7);
+  JobReport report = built.report();
+  report.rank_statistics = {{"kernels", "gemm", "total_ns", 2, 5, 9, 7.5, 0, 1, {}}};
+  REQUIRE(write_report(report, kStamp, {scratch / "out", false, {}}).ok());
+  write_file(scratch / "base.json", read_file(scratch / "out/report.json"));
+  write_file(scratch / "trace.json", "{\"schemaVersion\": 1, \"traceEvents\": []}");
+  CHECK(is_report(scratch / "out/report.json"));
+  CHECK(is_report(scratch / "base.json"));
+  CHECK_FALSE(is_report(scratch / "trace.json"));
+  CHECK_FALSE(is_report(scratch / "none.json"));
+  const auto whole = load_report(scratch / "out/report.json"), alone = load_report(scratch / "base.json");
+  REQUIRE(whole.ok());
+  REQUIRE(alone.ok());
+  CHECK(whole.value().rank_statistics.size() == 1);
+  CHECK(alone.value().rank_statistics.empty());
+  CHECK(alone.value().ranks[1].compute_ns == report.ranks[1].compute_ns);
 }
 
 TEST_CASE("a report that cannot be compared by says what it lacks") {

@@ -187,6 +187,19 @@ TEST_CASE("runs whose collectives are other operations are compared with a warni
         std::string::npos);
 }
 
+TEST_CASE("of two different jobs nothing is significant, however far apart they are") {
+  const NamedReport base = run("base", 2, kCalm, 500);
+  NamedReport other = run("other", 2, {5000, 5010, 4990, 5000}, 500);
+  CHECK(compared(base, other).step.significant);
+  for (JobReport::StepRow& step : other.report.steps) step.collectives = 2 * 14;
+  const CompareReport report = compared(base, other);
+  CHECK_FALSE(report.comparable);
+  CHECK_FALSE(report.step.significant);
+  CHECK(report.step.p_value < 0.01);
+  for (const CompareReport::RankPart& part : report.ranks) CHECK_FALSE(part.change.significant);
+  for (const CompareReport::Part& part : report.parts) CHECK_FALSE(part.change.significant);
+}
+
 TEST_CASE("a step that does more now and then, such as a checkpoint, is no other program") {
   const NamedReport base = run("base", 2, kCalm, 500);
   NamedReport saving = base;

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace skewscope {
 
@@ -17,5 +18,7 @@ std::string fit_tail(std::string_view text, size_t width);
 // fit() and filled with blanks to exactly `width` columns.
 std::string pad(std::string_view text, size_t width);
 std::string pad_left(std::string_view text, size_t width);
+// Lines of at most `width` columns, broken at blanks; a longer word has a line of its own. None for an empty text.
+std::vector<std::string> wrap(std::string_view text, size_t width);
 
 }  // namespace skewscope

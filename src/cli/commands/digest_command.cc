@@ -7,6 +7,7 @@
 
 #include "skewscope/base/printable.h"
 #include "skewscope/ingest/make_digests.h"
+#include "src/cli/process/progress.h"
 
 namespace skewscope::cli {
 namespace {
@@ -43,7 +44,7 @@ void add_digest_options(CLI::App& command, DigestOptions& options) {
       ->required()
       ->type_name("DIR");
   command.add_flag("--force", options.force, "Replace digests of the same name");
-  command.add_flag("--json", options.json, "JSON in place of the text");
+  command.add_flag("--json", options.json, "Print JSON instead of the text");
   add_kernels_option(command, options.ingest);
   add_memory_limit(command, options.ingest);
   add_common_options(command, options.common);
@@ -56,7 +57,12 @@ void add_digest_options(CLI::App& command, DigestOptions& options) {
 ExitCode run_digest(const DigestOptions& options) {
   const auto files = discover_files(options.paths);
   if (!files.ok()) return fail(files.error());
-  const auto made = make_digests(files.value(), options.directory, options.force, options.ingest);
+  const auto made = [&] {
+    Progress progress(shows_progress(options.common));
+    IngestOptions ingest = options.ingest;
+    ingest.progress = progress.reading("");
+    return make_digests(files.value(), options.directory, options.force, ingest);
+  }();
   if (!made.ok()) return fail(made.error());
   for (const std::string& file : made.value().unreadable) {
     spdlog::warn("{} cannot be read and has no digest", printable(file));

@@ -1,6 +1,7 @@
 #include "inspect_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,11 +14,12 @@
 #include "skewscope/base/common_folder.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/base/text_columns.h"
+#include "src/cli/process/progress.h"
 
 namespace skewscope::cli {
 namespace {
 
-constexpr size_t kProblemsShown = 20, kLineWidth = 80, kFormat = 1, kJob = 2;  // the last two: columns
+constexpr size_t kProblemsShown = 20, kFormat = 1, kJob = 2;  // the last two: columns
 
 using Json = nlohmann::ordered_json;
 using Row = std::array<std::string, 10>;
@@ -98,16 +100,10 @@ std::string table_text(const std::vector<FileSummary>& files, bool several_jobs)
   return text;
 }
 
-// In lines of kLineWidth, two blanks ahead of each.
+// In lines of the terminal's width, two blanks ahead of each.
 std::string wrapped(std::string_view text) {
   std::string lines;
-  while (!text.empty()) {
-    size_t cut = text.size();
-    if (cut > kLineWidth - 2) cut = text.rfind(' ', kLineWidth - 2);
-    if (cut == std::string_view::npos || cut == 0) cut = std::min(text.find(' '), text.size());
-    lines += fmt::format("  {}\n", text.substr(0, cut));
-    text.remove_prefix(std::min(text.size(), cut + 1));
-  }
+  for (const std::string& line : wrap(text, terminal_columns(STDOUT_FILENO) - 2)) lines += fmt::format("  {}\n", line);
   return lines;
 }
 
@@ -192,7 +188,7 @@ std::string json_text(const std::vector<FileSummary>& files) {
 void add_inspect_options(CLI::App& command, InspectOptions& options) {
   add_input_options(command, options.input);
   add_cache_options(command, options.input.ingest.cache);
-  command.add_flag("--json", options.json, "JSON in place of the table");
+  command.add_flag("--json", options.json, "Print JSON instead of the table");
   add_common_options(command, options.common);
   command.footer("Example:\n  skewscope inspect traces/");
 }
@@ -201,7 +197,12 @@ ExitCode run_inspect(const InspectOptions& options) {
   StageTimer timer;
   const auto files = discover_files(options.input.paths);
   if (!files.ok()) return fail(files.error());
-  const auto inspected = inspect_files(files.value(), options.input.ingest, timer);
+  const auto inspected = [&] {
+    Progress progress(shows_progress(options.common));
+    IngestOptions ingest = options.input.ingest;
+    ingest.progress = progress.reading("");
+    return inspect_files(files.value(), ingest, timer);
+  }();
   if (!inspected.ok()) return fail(inspected.error());
   if (options.common.timings) print_timings(timer);
   const bool fine = print(options.json ? json_text(inspected.value().files) : text_of(inspected.value()));

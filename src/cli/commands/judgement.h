@@ -1,9 +1,10 @@
-// What --fail-on and --strict say of a report, of whatever kind: before the work and after it.
+// What --fail-on and --strict say of a report, of whatever kind: before the work and after it; for people, for a test
+// report (JUnit) and for the page of a GitHub workflow.
 #pragma once
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -13,27 +14,44 @@
 
 namespace skewscope::cli {
 
+struct JudgementOptions {
+  std::vector<std::string> fail_on;
+  bool strict = false, github = false;
+  std::string junit;  // file; "" = not given
+
+  bool asks() const { return strict || !fail_on.empty(); }
+};
+
+void add_judgement_options(CLI::App& command, JudgementOptions& options, const std::string& strict_help);
+
+// Errors: usage, where something is to be written of rules and there are none.
+Result<Done> check_judgement(const JudgementOptions& options);
+
 // What can be refused before the work: conditions, and the output where one is named.
 template <class Report>
-Result<Done> check_before(const std::vector<std::string>& fail_on, const WriteOptions& write) {
-  for (const std::string& expression : fail_on) {
-    if (const auto known = condition_holds(Report(), expression); !known.ok()) return known.error();
+Result<Done> check_before(const JudgementOptions& options, const WriteOptions& write) {
+  for (const std::string& expression : options.fail_on) {
+    if (const auto known = check_rule(Report(), expression); !known.ok()) return known.error();
   }
+  if (const auto asked = check_judgement(options); !asked.ok()) return asked.error();
   return write.directory.empty() ? Result<Done>(Done{}) : check_output(write);
 }
 
+// Says each outcome on standard error (with `quiet`: failures only), writes what else is asked for, and gives the exit
+// code. `of`: the command, as a test report calls its suite.
+ExitCode pronounce(const std::vector<RuleOutcome>& outcomes, const Findings& diagnostics,
+                   const JudgementOptions& options, const std::string& of, bool quiet);
+
 // The exit code of a report that was made.
 template <class Report>
-ExitCode judge(const Report& report, const std::vector<std::string>& fail_on, bool strict) {
-  bool failed = false;
-  for (const std::string& expression : fail_on) {
-    const auto holds = condition_holds(report, expression);
-    if (!holds.ok()) return fail(holds.error());
-    if (holds.value()) spdlog::error("--fail-on '{}' holds", expression);
-    failed = failed || holds.value();
+ExitCode judge(const Report& report, const JudgementOptions& options, const std::string& of, bool quiet) {
+  std::vector<RuleOutcome> outcomes;
+  for (const std::string& expression : options.fail_on) {
+    auto checked = check_rule(report, expression);
+    if (!checked.ok()) return fail(checked.error());
+    outcomes.push_back(std::move(checked).value());
   }
-  const ExitCode input = exit_code_of(count_partial(report.diagnostics), strict);
-  return input != kDone ? input : failed ? kConditionHolds : kDone;
+  return pronounce(outcomes, report.diagnostics, options, of, quiet);
 }
 
 inline Error no_standard_output() { return {ErrorKind::output, "cannot write to standard output"}; }

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -18,6 +20,7 @@
 #include "skewscope/correlate.h"
 #include "skewscope/report.h"
 #include "src/cli/process/interruption.h"
+#include "src/cli/process/progress.h"
 
 namespace skewscope::cli {
 namespace {
@@ -131,13 +134,16 @@ struct Work {
   std::vector<std::string> files;               // sorted
   IngestOptions ingest;                         // of everything
   std::map<std::string, int64_t> base_time_ns;  // by file, where a bundle is made
+  Progress* progress = nullptr;                 // of the merging
 };
 
 // The details of one file, read again: those of all files would not fit.
 DetailSource detail_source(const Work& work) {
-  return [&work](const RankTrace& trace, const ShowDetails& show) -> Result<bool> {
+  return [&work, begun = std::make_shared<std::atomic<int64_t>>(0)](const RankTrace& trace,
+                                                                    const ShowDetails& show) -> Result<bool> {
     if (!std::binary_search(work.files.begin(), work.files.end(), trace.file)) return false;  // a digest
     bool shown = false;
+    work.progress->count(++*begun, std::ssize(work.files));
     IngestOptions detailed = work.ingest;
     detailed.while_details_last = [&](const TraceFile& file) {
       if (!file.linked.detail) return;
@@ -185,6 +191,27 @@ Result<MergeResult> write_merged(const Work& work, const CorrelatedJob& job, con
   fs::rename(unfinished, path, error);
   if (error) return output_failure(path, error.message());
   return merged;
+}
+
+struct MergedJob {
+  CorrelatedJob job;
+  MergeResult result;
+};
+
+// All that takes time: the line of progress is gone when it ends.
+Result<MergedJob> merge_files(Work& work, const fs::path& path, StageTimer& timer) {
+  Progress progress(shows_progress(work.options.common));
+  work.progress = &progress;
+  work.ingest.progress = progress.reading("correlating the traces");
+  auto job = read_job(work, timer);
+  work.ingest.progress = nullptr;
+  if (!job.ok()) return job.error();
+  progress.doing("merging the traces");
+  const auto chosen = choose_excerpts(work.options, job.value(), timer, work.merge);
+  if (!chosen.ok()) return chosen.error();
+  auto merged = write_merged(work, job.value(), path, timer);
+  if (!merged.ok()) return merged.error();
+  return MergedJob{std::move(job).value(), std::move(merged).value()};
 }
 
 std::string text_of(const MergeResult& result, const CorrelatedJob& job, const MergeCommandOptions& options) {
@@ -258,7 +285,7 @@ Result<Work> prepare(const MergeCommandOptions& options) {
     return Error{ErrorKind::usage,
                  "a .zip holds whole files: --steps, --categories and --excerpt need a .pftrace or a .json.gz"};
   }
-  Work work{options, merge.value(), output.value(), {}, options.input.ingest, {}};
+  Work work{options, merge.value(), output.value(), {}, options.input.ingest, {}, nullptr};
   work.ingest.ranks.clear();
   work.ingest.steps.reset();
   return work;
@@ -276,12 +303,11 @@ void add_merge_options(CLI::App& command, MergeCommandOptions& options) {
       ->required()
       ->type_name("FILE");
   command
-      .add_option("--categories", options.categories,
-                  "These of gpu,launches,steps,annotations,operators; default: all but operators")
+      .add_option("--categories", options.categories, "What to show, with commas between; default: all but operators")
       ->delimiter(',')
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("LIST");
+      ->type_name("gpu,launches,steps,annotations,operators");
   command
       .add_option("--excerpt", options.excerpts,
                   "Only windows around these of the report's findings (straggler, straggler-chain, a code of its "
@@ -297,7 +323,7 @@ void add_merge_options(CLI::App& command, MergeCommandOptions& options) {
   add_align_option(command, options.align);
   command.add_flag("--strict", options.strict, "Exit 4 when input was missing, damaged or left out");
   command.add_flag("--force", options.force, "Replace an existing file");
-  command.add_flag("--json", options.json, "What was written, as JSON on standard output");
+  command.add_flag("--json", options.json, "Print what was written as JSON");
   add_common_options(command, options.common);
   command.footer(
       "Examples:\n"
@@ -318,29 +344,22 @@ ExitCode run_merge(const MergeCommandOptions& options) {
   auto files = discover_files(options.input.paths);
   if (!files.ok()) return fail(files.error());
   work.files = std::move(files).value();
-  if (use_progress(options.common.progress) && !options.common.quiet) {
-    fmt::print(stderr, "skewscope: reading, correlating and merging the traces\n");
-  }
   StageTimer timer;
-  auto job = read_job(work, timer);
-  if (!job.ok()) return fail(job.error());
-  if (const auto chosen = choose_excerpts(options, job.value(), timer, work.merge); !chosen.ok()) {
-    return fail(chosen.error());
-  }
-  const auto merged = write_merged(work, job.value(), path, timer);
-  if (!merged.ok()) return fail(merged.error());
+  const auto done = merge_files(work, path, timer);
+  if (!done.ok()) return fail(done.error());
+  const auto& [job, merged] = done.value();
   if (options.common.timings) print_timings(timer);
-  if (const auto& without = merged.value().without_details; !without.empty()) {
+  if (const auto& without = merged.without_details; !without.empty()) {
     spdlog::warn("of {} traces only digests are here, such as of {}: no annotations and operators of these",
                  without.size(), printable(without.front()));
   }
-  const std::string text = options.json           ? json_of(merged.value(), options)
+  const std::string text = options.json           ? json_of(merged, options)
                            : options.common.quiet ? ""
-                                                  : text_of(merged.value(), job.value(), options);
+                                                  : text_of(merged, job, options);
   if (!print(text)) return fail(no_standard_output());
-  int64_t partial = 0;
-  for (const Findings* findings : findings_of(job.value())) partial += count_partial(*findings);
-  return exit_code_of(partial, options.strict);
+  Findings all;
+  for (const Findings* findings : findings_of(job)) all.insert(all.end(), findings->begin(), findings->end());
+  return exit_code_of(all, options.strict);
 }
 
 }  // namespace skewscope::cli

@@ -5,6 +5,7 @@
 #include "skewscope/efficiency/call_script.h"
 #include "skewscope/examine.h"
 #include "src/cli/process/interruption.h"
+#include "src/cli/process/progress.h"
 
 namespace skewscope::cli {
 namespace {
@@ -48,18 +49,20 @@ void add_rank_options(CLI::App& command, RankOptions& options) {
   add_cache_options(command, options.input.ingest.cache);
   command.add_option("-o,--output", options.write.directory, "Write rank.json, tables and summary into this directory")
       ->type_name("DIR");
-  command.add_option("-f,--format", options.write.formats, "These of json,csv,sqlite,xlsx; default: the first three")
+  command
+      .add_option("-f,--format", options.write.formats, "What to write, with commas between; default: the first three")
       ->delimiter(',')
-      ->check(CLI::IsMember({"json", "csv", "sqlite", "xlsx"}))
-      ->type_name("LIST");
+      ->check(CLI::IsMember({"json", "csv", "sqlite", "xlsx"}).description(""))
+      ->type_name("json,csv,sqlite,xlsx");
   command.add_option("--rules", options.rules, "Change thresholds of findings: JSON as configs/rank_rules.json")
       ->type_name("FILE");
   command.add_option("--devices", options.devices, "Add devices with their peaks: JSON as configs/devices.json")
       ->type_name("FILE");
-  command.add_flag("--force", options.write.force, "Replace an existing directory");
+  command.add_flag("--force", options.write.force,
+                   "Replace a report that is not whole, too; a whole one needs no flag");
   command.add_option("--replay", options.replay, "A Python script that runs one call of this operator again")
       ->type_name("OP");
-  command.add_flag("--json", options.json, "Every table, as JSON, in place of the summary");
+  command.add_flag("--json", options.json, "Print every table as JSON instead of the summary");
   add_common_options(command, options.common);
   command.footer(
       "Examples:\n"
@@ -92,7 +95,11 @@ ExitCode run_rank(const RankOptions& options) {
     examined.devices = std::move(devices).value();
   }
   StageTimer timer;
-  const auto report = examine(options.input.paths, examined, timer);
+  const auto report = [&] {
+    Progress progress(shows_progress(options.common));
+    examined.ingest.progress = progress.reading("making the tables");
+    return examine(options.input.paths, examined, timer);
+  }();
   if (!report.ok()) return fail(report.error());
   if (writes) {
     const auto written = write_rank(report.value(), SKEWSCOPE_VERSION, options.write);

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include "jobs_found.h"
-#include "judgement.h"
 #include "kept_report.h"
 #include "report_stamp.h"
 #include "skewscope/correlate.h"
 #include "skewscope/report.h"
 #include "src/cli/process/interruption.h"
+#include "src/cli/process/progress.h"
 
 namespace skewscope::cli {
 namespace {
@@ -28,8 +28,8 @@ Result<std::vector<JobReport::BaselinePoint>> read_baselines(const std::vector<s
 
 // What asks for no more than the report itself: judgements and timings are of reports that are made.
 bool can_be_copied(const ReportOptions& options, const WriteOptions& write, const Exchange& exchange) {
-  return exchange.processes() == 1 && !write.directory.empty() && !options.json && options.fail_on.empty() &&
-         !options.strict && !options.common.timings && options.common.verbose == 0;
+  return exchange.processes() == 1 && !write.directory.empty() && !options.json && !options.judged.asks() &&
+         !options.common.timings && options.common.verbose == 0;
 }
 
 // The name that the user gives; where one of several jobs was chosen by it, it has it already.
@@ -42,7 +42,7 @@ void call_it(const std::string& name, JobReport& report) {
 // What can be refused before the traces are read; the baselines. All processes meet the same errors.
 Result<std::vector<JobReport::BaselinePoint>> check_arguments(const ReportOptions& options, const WriteOptions& write,
                                                               Exchange& exchange) {
-  const auto checked = agree(exchange, exchange.first() ? check_before<JobReport>(options.fail_on, write) : Done{});
+  const auto checked = agree(exchange, exchange.first() ? check_before<JobReport>(options.judged, write) : Done{});
   if (!checked.ok()) return checked.error();
   auto baseline = read_baselines(options.baselines);
   const auto read = agree(exchange, baseline.ok() ? Result<Done>(Done{}) : baseline.error());
@@ -54,9 +54,12 @@ Result<std::vector<JobReport::BaselinePoint>> check_arguments(const ReportOption
 Result<JobReport> correlate_or_list(const std::vector<std::string>& files, const ReportOptions& options,
                                     StageTimer& timer, Exchange& exchange) {
   std::vector<FoundJob> several;
+  std::optional<Progress> progress(std::in_place, exchange.first() && shows_progress(options.common));
   IngestOptions ingest = options.input.ingest;
+  ingest.progress = progress->reading("correlating the traces");
   ingest.several_jobs = [&several](const std::vector<FoundJob>& jobs) { several = jobs; };
   auto report = correlate_files(files, {ingest, options.align, options.rank_tables}, timer, exchange);
+  progress.reset();
   const bool lists = !report.ok() && exchange.first() && !several.empty() && report.error().kind == ErrorKind::no_input;
   if (lists && !print_jobs(several, options.json)) return no_standard_output();
   return report;
@@ -68,12 +71,14 @@ ExitCode hand_out(const JobReport& report, const ReportOptions& options, WriteOp
   const ReportStamp stamp = stamp_of(command_line);
   if (!write.directory.empty()) {
     const StageTimer::Scope scope(timer, "write");
+    Progress progress(shows_progress(options.common));
+    progress.doing("writing " + write.directory);
     if (keeper) write.before_named = [&](const std::string& whole) { keeper->keep(whole, report, stamp); };
     if (const auto written = write_report(report, stamp, write); !written.ok()) return fail(written.error());
   }
   if (options.common.timings) print_timings(timer);
   const auto printed = print_report(report, stamp, write.directory, options.json, options.common);
-  return printed.ok() ? judge(report, options.fail_on, options.strict) : fail(printed.error());
+  return printed.ok() ? judge(report, options.judged, "report", options.common.quiet) : fail(printed.error());
 }
 
 // The part of one process; all meet the same errors. Process 0 writes and prints.
@@ -87,18 +92,17 @@ ExitCode own_part(const ReportOptions& options, const Invocation& invocation) {
 
   const auto files = discover_files(options.input.paths, exchange);
   if (!files.ok()) return fail(files.error());
-  const bool shows_progress = exchange.first() && use_progress(options.common.progress) && !options.common.quiet;
   std::optional<KeptReport> keeper;
   if (can_be_copied(options, write, exchange)) {
     keeper.emplace(invocation.flags, files.value(), options.input.ingest.cache);
     if (const auto summary =
             keeper->give(stamp_of(invocation.command_line), write, use_color(options.common.color, STDOUT_FILENO))) {
-      if (shows_progress) fmt::print(stderr, "skewscope: nothing has changed since this report was made: copied\n");
+      if (shows_progress(options.common))
+        fmt::print(stderr, "skewscope: unchanged traces: report taken from the cache\n");
       return options.common.quiet || print(*summary) ? kDone : fail(no_standard_output());
     }
   }
 
-  if (shows_progress) fmt::print(stderr, "skewscope: reading and correlating the traces\n");
   StageTimer timer;
   auto report = correlate_or_list(files.value(), options, timer, exchange);
   if (!report.ok()) return fail(report.error());
@@ -126,27 +130,23 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
   add_job_option(command, options.input.ingest,
                  "Of several jobs found, the one to report on; of one, its name, by default as the traces say, else "
                  "their folder's");
-  command
-      .add_option("-f,--format", options.formats,
-                  "These of json,csv,sqlite,html,xlsx,prometheus; default: the first four")
+  command.add_option("-f,--format", options.formats, "What to write, with commas between; default: the first four")
       ->delimiter(',')
-      ->type_name("LIST");
+      ->type_name("json,csv,sqlite,html,xlsx,prometheus");
   add_align_option(command, options.align);
-  command.add_option("--fail-on", options.fail_on, "Exit 1 when this holds, such as 'wait_share>20%'; repeatable")
-      ->type_name("EXPR");
-  command.add_flag("--strict", options.strict, "Exit 4 when input was missing, damaged or left out");
+  add_judgement_options(command, options.judged, "Exit 4 when input was missing, damaged or left out");
   add_rank_tables_option(command, options.rank_tables);
   command
       .add_option("--network-peak", options.network_gb_per_s,
                   "Network of one GPU, one direction, in GB/s: a line beside the bandwidths between nodes")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Validator(CLI::PositiveNumber).description(""))
       ->type_name("GB/S");
   command.add_option("--baseline", options.baselines, "Output of nccl-tests: a line beside the bandwidths; repeatable")
       ->type_name("FILE");
-  command.add_flag("--force", options.force, "Replace an existing report");
-  command.add_flag("--json", options.json, "report.json on standard output in place of the summary");
+  command.add_flag("--force", options.force, "Replace a report that is not whole, too; a whole one needs no flag");
+  command.add_flag("--json", options.json, "Print report.json instead of the summary");
   add_common_options(command, options.common);
-  for (const char* once : {"--fail-on", "--format", "--baseline"}) {
+  for (const char* once : {"--format", "--baseline"}) {
     command.get_option(once)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
   command.footer(

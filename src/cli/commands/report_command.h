@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "judgement.h"
 #include "skewscope/base/exchange.h"
 #include "skewscope/correlate.h"
 #include "src/cli/options/common_options.h"
@@ -20,8 +21,8 @@ struct ReportOptions {
   AlignMode align = AlignMode::automatic;
   std::string output;  // "" = not given
   std::vector<std::string> formats;
-  std::vector<std::string> fail_on;
-  bool force = false, strict = false, json = false;
+  JudgementOptions judged;
+  bool force = false, json = false;
   RankTableChoice rank_tables = RankTableChoice::none;
   double network_gb_per_s = -1;  // peak per GPU; -1: not given
   std::vector<std::string> baselines;

@@ -5,6 +5,7 @@
 
 #include "skewscope/correlate.h"
 #include "src/cli/options/choice.h"
+#include "src/cli/process/progress.h"
 
 namespace skewscope::cli {
 namespace {
@@ -14,7 +15,7 @@ std::string last_parts(const std::string& path, size_t count) {
   std::error_code failed;
   const std::filesystem::path absolute = std::filesystem::absolute(path, failed);
   std::filesystem::path rest = (failed ? std::filesystem::path(path) : absolute).lexically_normal();
-  if (!rest.has_filename()) rest = rest.parent_path();
+  if (!rest.has_filename() || rest.filename() == "report.json") rest = rest.parent_path();
   std::filesystem::path parts;
   for (; count > 0 && rest.has_filename(); --count) {
     parts = parts.empty() ? rest.filename() : rest.filename() / parts;
@@ -35,23 +36,21 @@ void drop_calls(JobReport& report) {
 void add_runs_options(CLI::App& command, RunsOptions& options) {
   command.add_option("-o,--output", options.write.directory, "Write a report directory")->type_name("DIR");
   command
-      .add_option("-f,--format", options.write.formats, "These of json,csv,sqlite,html,xlsx; default: the first four")
-      ->check(CLI::IsMember({"json", "csv", "sqlite", "html", "xlsx"}))
+      .add_option("-f,--format", options.write.formats, "What to write, with commas between; default: the first four")
+      ->check(CLI::IsMember({"json", "csv", "sqlite", "html", "xlsx"}).description(""))
       ->delimiter(',')
-      ->type_name("LIST");
-  command.add_flag("--force", options.write.force, "Replace an existing report");
+      ->type_name("json,csv,sqlite,html,xlsx");
+  command.add_flag("--force", options.write.force,
+                   "Replace a report that is not whole, too; a whole one needs no flag");
   add_input_filters(command, options.ingest);
   add_job_option(command, options.ingest, "Of several jobs found in a run's folder, the one that is meant");
   add_cache_options(command, options.ingest.cache);
   add_align_option(command, options.align);
   add_rank_tables_option(command, options.rank_tables);
-  command.add_option("--fail-on", options.fail_on, "Exit 1 when this holds; repeatable")->type_name("EXPR");
-  command.add_flag("--strict", options.strict, "Exit 4 when input of a run was missing, damaged or left out");
-  command.add_flag("--json", options.json, "The document on standard output in place of the summary");
+  add_judgement_options(command, options.judged, "Exit 4 when input of a run was missing, damaged or left out");
+  command.add_flag("--json", options.json, "Print the document instead of the summary");
   add_common_options(command, options.common);
-  for (const char* once : {"--fail-on", "--format"}) {
-    command.get_option(once)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  }
+  command.get_option("--format")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 std::vector<std::string> names_of_runs(const std::vector<std::string>& paths) {
@@ -66,17 +65,32 @@ std::vector<std::string> names_of_runs(const std::vector<std::string>& paths) {
   return names;
 }
 
+Result<Done> check_apart(const std::vector<std::string>& paths, const WriteOptions& write) {
+  namespace fs = std::filesystem;
+  std::error_code absent;
+  for (const std::string& path : paths) {
+    const fs::path folder = fs::is_directory(path, absent) ? fs::path(path) : fs::absolute(path).parent_path();
+    if (write.directory.empty() || !fs::equivalent(folder, write.directory, absent)) continue;
+    return Error{ErrorKind::output, write.directory + ": is one of the runs; choose another -o"};
+  }
+  return Done{};
+}
+
 Result<std::vector<NamedReport>> read_runs(const std::vector<std::string>& paths, const RunsOptions& options,
                                            StageTimer& timer) {
   std::vector<NamedReport> runs;
   const std::vector<std::string> names = names_of_runs(paths);
   for (const std::string& path : paths) {
-    if (use_progress(options.common.progress) && !options.common.quiet) {
-      fmt::print(stderr, "skewscope: reading {}\n", path);
-    }
-    Result<JobReport> report = is_report_directory(path)
-                                   ? load_report(path)
-                                   : correlate({path}, {options.ingest, options.align, options.rank_tables}, timer);
+    Result<JobReport> report = [&] {
+      Progress progress(shows_progress(options.common));
+      if (is_report(path)) {
+        progress.doing("reading " + path);
+        return load_report(path);
+      }
+      IngestOptions ingest = options.ingest;
+      ingest.progress = progress.reading("correlating the traces of " + path);
+      return correlate({path}, {ingest, options.align, options.rank_tables}, timer);
+    }();
     if (!report.ok() && paths.size() > 1 && report.error().kind == ErrorKind::no_input) {
       return Error{ErrorKind::no_input, path + ": " + report.error().message};
     }

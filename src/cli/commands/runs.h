@@ -21,8 +21,8 @@ struct RunsOptions {
   AlignMode align = AlignMode::automatic;
   RankTableChoice rank_tables = RankTableChoice::none;
   WriteOptions write;  // no directory: nothing is written
-  std::vector<std::string> fail_on;
-  bool strict = false, json = false;
+  JudgementOptions judged;
+  bool json = false;
 };
 
 // Everything but the runs themselves.
@@ -31,6 +31,9 @@ void add_runs_options(CLI::App& command, RunsOptions& options);
 // By the last part of each path, or as many as tell them apart: "a/traces", "b/traces".
 std::vector<std::string> names_of_runs(const std::vector<std::string>& paths);
 
+// Errors: output, where what is written would replace one of the runs.
+Result<Done> check_apart(const std::vector<std::string>& paths, const WriteOptions& write);
+
 // The reports of `paths`, so named; correlated where they are not reports yet.
 Result<std::vector<NamedReport>> read_runs(const std::vector<std::string>& paths, const RunsOptions& options,
                                            StageTimer& timer);
@@ -38,13 +41,14 @@ Result<std::vector<NamedReport>> read_runs(const std::vector<std::string>& paths
 // Writes, prints and judges a report over runs.
 template <class Report>
 ExitCode deliver(const Report& report, const RunsOptions& options, const std::string& command_line,
+                 const std::string& command,
                  Result<Done> (*write)(const Report&, const ReportStamp&, const WriteOptions&)) {
   const ReportStamp stamp = stamp_of(command_line);
   if (!options.write.directory.empty()) {
     if (const auto written = write(report, stamp, options.write); !written.ok()) return fail(written.error());
   }
   const auto printed = print_report(report, stamp, options.write.directory, options.json, options.common);
-  return printed.ok() ? judge(report, options.fail_on, options.strict) : fail(printed.error());
+  return printed.ok() ? judge(report, options.judged, command, options.common.quiet) : fail(printed.error());
 }
 
 }  // namespace skewscope::cli

@@ -6,7 +6,8 @@ namespace skewscope::cli {
 
 void add_scale_options(CLI::App& command, ScaleOptions& options) {
   command
-      .add_option("RUN", options.paths, "Runs of one job at different sizes: traces, digests, or report directories")
+      .add_option("RUN", options.paths,
+                  "Runs of one job at different sizes: traces, digests, report directories or their report.json")
       ->required()
       ->expected(2, 1 << 20)
       ->type_name("");
@@ -24,8 +25,9 @@ void add_scale_options(CLI::App& command, ScaleOptions& options) {
 }
 
 ExitCode run_scale(const ScaleOptions& options, const std::string& command_line) {
-  if (const auto checked = check_before<ScaleReport>(options.fail_on, options.write); !checked.ok())
+  if (const auto checked = check_before<ScaleReport>(options.judged, options.write); !checked.ok())
     return fail(checked.error());
+  if (const auto apart = check_apart(options.paths, options.write); !apart.ok()) return fail(apart.error());
   if (!options.write.directory.empty()) remove_when_interrupted(partial_directory(options.write.directory));
   StageTimer timer;
   const auto runs = read_runs(options.paths, options, timer);
@@ -36,7 +38,7 @@ ExitCode run_scale(const ScaleOptions& options, const std::string& command_line)
   const auto report = scale_runs(runs.value(), scaling);
   if (options.common.timings) print_timings(timer);
   if (!report.ok()) return fail(report.error());
-  return deliver(report.value(), options, command_line, &write_scale);
+  return deliver(report.value(), options, command_line, "scale", &write_scale);
 }
 
 }  // namespace skewscope::cli

@@ -28,7 +28,8 @@ void add_parsed(CLI::App& command, const std::string& flag, const std::string& t
           flag,
           [=](const std::string& text) {
             std::optional<Value> value = parse(text);
-            if (!value) throw CLI::ValidationError(flag, "'" + text + "' is no " + type + ", such as " + example);
+            if (!value)
+              throw CLI::ValidationError(flag, fmt::format("expected {} such as {}, got '{}'", type, example, text));
             store(std::move(*value));
           },
           help)
@@ -50,12 +51,14 @@ CacheOptions default_cache() {
 
 }  // namespace
 
+bool shows_progress(const CommonOptions& options) { return !options.quiet && use_progress(options.progress); }
+
 void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("-j,--threads", options.threads, "Threads; default: all cores")
       ->check(CLI::Range(1, 4096).description(""))
       ->type_name("N");
   add_when(command, "--color", options.color, "Colours; auto: on a terminal, unless NO_COLOR is set");
-  add_when(command, "--progress", options.progress, "Say what is being done on standard error; auto: on a terminal");
+  add_when(command, "--progress", options.progress, "Show on standard error how far the work is; auto: on a terminal");
   command.add_flag("-q,--quiet", options.quiet, "Only errors on standard error, no summary");
   command.add_flag("-v,--verbose", options.verbose, "More on standard error; twice: more yet");
   command.add_flag("--timings", options.timings, "Time per stage on standard error");
@@ -64,7 +67,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
 void add_memory_limit(CLI::App& command, IngestOptions& ingest) {
   add_parsed<int64_t>(
       command, "--memory-limit", "SIZE", parse_size, [&ingest](int64_t bytes) { ingest.memory_limit_bytes = bytes; },
-      "8G", "Stop rather than hold more, such as 8G");
+      "8G", "Stop with an error rather than use more memory, such as 8G");
 }
 
 void add_kernels_option(CLI::App& command, IngestOptions& ingest) {
@@ -95,7 +98,7 @@ void add_input_filters(CLI::App& command, IngestOptions& ingest) {
       "Only these ranks, such as 0-7,12");
   add_parsed<std::pair<int64_t, int64_t>>(
       command, "--steps", "A:B", parse_steps, [&ingest](std::pair<int64_t, int64_t> steps) { ingest.steps = steps; },
-      "10:20", "Only what was launched in steps A <= step < B");
+      "10:20", "Only steps A to B-1 (B is not included); A: or :B leaves an end open");
   command.add_option("--rank-regex", ingest.rank_regex, "Rank from the path: expression with a group named rank")
       ->type_name("RE");
   command.add_option("--rank-map", ingest.rank_map, "Rank, and host, from a CSV file of path,rank or path,rank,host")
@@ -110,7 +113,7 @@ void add_align_option(CLI::App& command, AlignMode& mode) {
                          {"collectives", AlignMode::collectives},
                          {"wallclock", AlignMode::wallclock},
                          {"none", AlignMode::none}},
-                        "How clocks are tied; default: auto");
+                        "What aligns the clocks of the ranks; default: auto");
 }
 
 void add_cache_options(CLI::App& command, CacheOptions& options) {
@@ -119,11 +122,11 @@ void add_cache_options(CLI::App& command, CacheOptions& options) {
   command
       .add_option_function<std::string>(
           "--cache", [&options](const std::string& text) { options.directory = text == "off" ? "" : text; },
-          "Keep digests and reports of traces in DIR, to use while these do not change; or off; default: " + folder)
+          "Cache directory; 'off' disables it; default: " + folder)
       ->type_name("DIR");
   add_parsed<int64_t>(
       command, "--cache-limit", "SIZE", parse_size, [&options](int64_t bytes) { options.limit_bytes = bytes; }, "2G",
-      "What was used least recently goes from a larger cache; default: 2G");
+      "Largest size of the cache; the oldest entries are removed; default: 2G");
 }
 
 void add_rank_tables_option(CLI::App& command, RankTableChoice& choice) {

@@ -25,6 +25,9 @@ struct InputOptions {
   IngestOptions ingest;
 };
 
+// Whether progress is shown.
+bool shows_progress(const CommonOptions& options);
+
 void add_common_options(CLI::App& command, CommonOptions& options);
 // PATH..., and the filters.
 void add_input_options(CLI::App& command, InputOptions& options);

@@ -1,8 +1,10 @@
 #include "exit_code.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <map>
 
 #include "skewscope/base/printable.h"
 
@@ -32,9 +34,26 @@ int64_t count_partial(const Findings& findings) {
   return std::count_if(findings.begin(), findings.end(), [](const Finding& f) { return f.severity != Severity::info; });
 }
 
-ExitCode exit_code_of(int64_t partial, bool strict) {
-  if (!strict || partial == 0) return kDone;
-  spdlog::error("--strict: done in part, {} findings are more than information", partial);
+std::string partial_words(const Findings& findings) {
+  std::map<std::string, int64_t> counts;
+  int64_t partial = 0;
+  for (const Finding& finding : findings) {
+    if (finding.severity == Severity::info) continue;
+    ++counts[std::string(finding.code.text())];
+    ++partial;
+  }
+  std::string words = fmt::format("{} {}", partial, partial == 1 ? "warning" : "warnings");
+  const char* before = ": ";
+  for (const auto& [code, count] : counts) {
+    words += before + code + (count > 1 ? fmt::format(" ({})", count) : "");
+    before = ", ";
+  }
+  return words;
+}
+
+ExitCode exit_code_of(const Findings& findings, bool strict) {
+  if (!strict || count_partial(findings) == 0) return kDone;
+  spdlog::error("--strict: {}", partial_words(findings));
   return kInPart;
 }
 

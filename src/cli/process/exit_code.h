@@ -1,6 +1,8 @@
 // The program's exit codes; what each means: include/skewscope/DEFINITIONS.md, section 9.
 #pragma once
 
+#include <string>
+
 #include "skewscope/base/finding.h"
 #include "skewscope/base/result.h"
 
@@ -20,8 +22,10 @@ enum ExitCode : int {
 
 // What counts as partial: each finding that is more than information.
 int64_t count_partial(const Findings& findings);
+// "3 warnings: missing-ranks, cut-file (2)": what they are.
+std::string partial_words(const Findings& findings);
 // Done, or with --strict in part, where anything is partial; logs that.
-ExitCode exit_code_of(int64_t partial, bool strict);
+ExitCode exit_code_of(const Findings& findings, bool strict);
 
 // Logs the message; gives the code of its kind.
 ExitCode fail(const Error& error);

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "progress.h"
+
 namespace skewscope::cli {
 namespace {
 
@@ -41,9 +43,8 @@ void remove_all_partials() {
   watch().interrupted = true;
   const std::lock_guard lock(watch().mutex);
   remove_all_partials();
-  if (!watch().partials.empty()) {
-    std::fprintf(stderr, "skewscope: error: ended by signal %d; nothing half-written was left\n", signal_number);
-  }
+  clear_progress();
+  if (!watch().partials.empty()) std::fputs("skewscope: error: interrupted; nothing was written\n", stderr);
   _exit(128 + signal_number);
 }
 

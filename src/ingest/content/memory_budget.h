@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "skewscope/base/human_units.h"
 #include "skewscope/base/result.h"
 
 namespace skewscope::ingest {
@@ -21,9 +22,8 @@ class MemoryBudget {
   bool take(int64_t bytes) { return held_.fetch_add(bytes) + bytes <= limit_ || limit_ == 0; }
   void give_back(int64_t bytes) { held_.fetch_sub(bytes); }
   Error exceeded_by(const std::string& file) const {
-    return {ErrorKind::resource_limit,
-            file + ": more than the memory limit of " + std::to_string(limit_) +
-                " bytes would be held; raise --memory-limit, or read fewer --ranks or --steps"};
+    return {ErrorKind::resource_limit, file + ": more than the memory limit of " + size_text(limit_) +
+                                           " would be held; raise --memory-limit, or read fewer --ranks or --steps"};
   }
   bool exceeded() const { return limit_ != 0 && held_.load() > limit_; }
   int64_t limit_bytes() const { return limit_; }

@@ -236,8 +236,8 @@ ContentKind FileBuilder::kind_of(const ChunkCutter& cutter) const {
 
 Error FileBuilder::budget_error() const {
   return Error{ErrorKind::resource_limit, content_.file + ": its reduced rows do not fit into the memory limit of " +
-                                              std::to_string(budget_.limit_bytes()) +
-                                              " bytes; raise --memory-limit, or read fewer ranks"};
+                                              size_text(budget_.limit_bytes()) +
+                                              "; raise --memory-limit, or read fewer ranks"};
 }
 
 FileContent FileBuilder::take_content() {

@@ -34,6 +34,7 @@ class FileBuilder {
 
   // Nothing more is worth reading.
   bool stopped() const { return over_budget_; }
+  const std::string& file() const { return content_.file; }
   bool over_budget() const { return over_budget_; }
   Error budget_error() const;
   // The stamps can only have been written by a build with unpadded fractions: the file has to be read again.

@@ -71,6 +71,7 @@ void KinetoReader::stream_events(ByteSource& source, ChunkCutter& cutter, FileBu
   const size_t in_flight = settings_.chunks_in_flight > 0 ? settings_.chunks_in_flight : 2 * threads;
   const auto cut = [&](tbb::flow_control& control) -> Chunk* {
     Chunk* chunk = tools_->pool.take();
+    if (settings_.progress != nullptr) settings_.progress->read_to(builder.file(), source.share_read());
     if (!builder.stopped() && cutter.next(chunk->text)) return chunk;
     tools_->pool.give_back(chunk);
     control.stop();
@@ -142,10 +143,11 @@ Result<FileContent> KinetoReader::read(const std::string& file, MemoryBudget& bu
   return tools_->unpadded->read(file, budget);
 }
 
-std::unique_ptr<TraceReader> make_kineto_reader(bool details, const KernelTable& kernels) {
+std::unique_ptr<TraceReader> make_kineto_reader(bool details, const KernelTable& kernels, ReadProgress* progress) {
   ReadSettings settings;
   settings.details = details;
   settings.kernels = &kernels;
+  settings.progress = progress;
   return std::make_unique<KinetoReader>(settings);
 }
 

@@ -30,6 +30,6 @@ class KinetoReader : public TraceReader {
   std::unique_ptr<Tools> tools_;
 };
 
-std::unique_ptr<TraceReader> make_kineto_reader(bool details, const KernelTable& kernels);
+std::unique_ptr<TraceReader> make_kineto_reader(bool details, const KernelTable& kernels, ReadProgress* progress);
 
 }  // namespace skewscope::ingest

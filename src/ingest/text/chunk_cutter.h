@@ -8,6 +8,7 @@
 
 #include "byte_source.h"
 #include "collectives/kernel_table.h"
+#include "skewscope/ingest/read_progress.h"
 
 namespace skewscope::ingest {
 
@@ -19,6 +20,7 @@ struct ReadSettings {
   bool details = false;                  // keep what RankDetail is made of (detail_rows.h)
   bool unpadded_fractions = false;       // KINETO.md, section 2: ".5" is 5 ns
   const KernelTable* kernels = &KernelTable::built_in();
+  ReadProgress* progress = nullptr;  // moved on as a file is read; null: nobody looks
 };
 
 // Text with one byte of room before it and simdjson's padding behind it: wrapped in brackets without a copy. Reused.

@@ -1,5 +1,5 @@
 // --fail-on EXPR: METRIC OP NUMBER[%]. METRIC is one of the names below, or a path into the document (json_path.h). Of
-// a job of several components whose ranks nobody compared, a name holds where it does for any of them.
+// a job of several components whose ranks nobody compared, a name means the figure of each of them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "json_path.h"
+#include "skewscope/base/human_units.h"
 #include "skewscope/report.h"
 #include "src/report/rows/figures.h"
 #include "src/report/rows/islands.h"
@@ -85,37 +86,46 @@ constexpr std::array kMetrics = {
     Metric{"warnings", [](const JobReport& r, const Figures&) { return count_of(r, Severity::warning); }},
 };
 
-// A comparison's spelling and what it means; longer spellings first.
+// Of several numbers, the one that is shown: the farthest out.
+enum class Farthest : uint8_t { largest, smallest, any };
+
+// A comparison's spelling, what it means, and how its limit is shown; longer spellings first.
 struct Comparison {
   std::string_view sign;
   bool (*holds)(double value, double limit);
+  Farthest farthest;
+  std::string_view before_limit;
 };
 constexpr std::array kComparisons = {
-    Comparison{">=", [](double v, double l) { return v >= l; }},
-    Comparison{"<=", [](double v, double l) { return v <= l; }},
-    Comparison{"==", [](double v, double l) { return v == l; }},
-    Comparison{">", [](double v, double l) { return v > l; }},
-    Comparison{"<", [](double v, double l) { return v < l; }},
+    Comparison{">=", [](double v, double l) { return v >= l; }, Farthest::largest, "must be less than"},
+    Comparison{"<=", [](double v, double l) { return v <= l; }, Farthest::smallest, "must be more than"},
+    Comparison{"==", [](double v, double l) { return v == l; }, Farthest::any, "must not be"},
+    Comparison{">", [](double v, double l) { return v > l; }, Farthest::largest, "limit"},
+    Comparison{"<", [](double v, double l) { return v < l; }, Farthest::smallest, "at least"},
 };
 
 struct Condition {
   std::string subject;  // a name or a path
   const Comparison* comparison = nullptr;
   double limit = 0;
+  bool percent = false;  // the limit was given so
+
+  bool holds(double value) const { return comparison->holds(value, limit); }
 };
 
 Error usage(const std::string& expression, const std::string& why) {
   return {ErrorKind::usage, fmt::format("--fail-on '{}': {}", expression, why)};
 }
 
-// NUMBER or NUMBER%; nullopt for anything else.
-std::optional<double> parse_limit(const std::string& text) {
+// Whether `text` is NUMBER or NUMBER%, which becomes the limit.
+bool parse_limit(const std::string& text, Condition& condition) {
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || !std::isfinite(number)) return std::nullopt;
+  if (end == text.c_str() || !std::isfinite(number)) return false;
   const std::string_view rest = end;
-  if (rest == "%") return number / 100;
-  return rest.empty() ? std::optional(number) : std::nullopt;
+  condition.percent = rest == "%";
+  condition.limit = condition.percent ? number / 100 : number;
+  return condition.percent || rest.empty();
 }
 
 // Without blanks, but for those in brackets: names may have them.
@@ -150,58 +160,124 @@ Result<Condition> parse(const std::string& expression) {
     }
   }
   if (condition.comparison == nullptr) return usage(expression, "unknown comparison; known are > >= < <= ==");
-  const std::optional<double> limit = parse_limit(text.substr(at + condition.comparison->sign.size()));
-  if (!limit) return usage(expression, "expected a number after the comparison, with or without %");
-  condition.limit = *limit;
+  if (!parse_limit(text.substr(at + condition.comparison->sign.size()), condition)) {
+    return usage(expression, "expected a number after the comparison, with or without %");
+  }
   return condition;
 }
 
-// Holds where it does for any of the numbers that the path selects.
+// Whether the subject is a time: a field of its path ends in _ns, as in wait_ns.p99.
+bool is_time(std::string_view subject) {
+  for (size_t at = subject.find("_ns"); at != std::string_view::npos; at = subject.find("_ns", at + 1)) {
+    const size_t end = at + 3;
+    if (end == subject.size() || subject[end] == '.' || subject[end] == '[') return true;
+  }
+  return false;
+}
+
+struct ValueAndLimit {
+  std::string value, limit;
+};
+
+// With more digits where fewer would make the two look equal.
+ValueAndLimit shown_as(const Condition& condition, double value) {
+  const double factor = condition.percent ? 100 : 1, limit = condition.limit;
+  const char* unit = condition.percent ? " %" : "";
+  ValueAndLimit shown;
+  if (!condition.percent && is_time(condition.subject) && std::fabs(value) < 9e18 && std::fabs(limit) < 9e18) {
+    shown = {human_duration(std::llround(value)), human_duration(std::llround(limit))};
+    if (shown.value == shown.limit && value != limit) {
+      shown = {fmt::format("{:.12g} ns", value), fmt::format("{:.12g} ns", limit)};
+    }
+    return shown;
+  }
+  shown.limit = fmt::format("{:.6g}{}", factor * limit, unit);
+  shown.value = condition.percent ? fmt::format("{:.1f}{}", factor * value, unit) : fmt::format("{:.6g}", value);
+  const bool same = std::fabs(std::strtod(shown.value.c_str(), nullptr) - factor * limit) < 1e-9 * factor;
+  if (same && value != limit) shown.value = fmt::format("{:.12g}{}", factor * value, unit);
+  return shown;
+}
+
+double farthest_of(const std::vector<double>& values, const Condition& condition) {
+  switch (condition.comparison->farthest) {
+    case Farthest::largest:
+      return *std::max_element(values.begin(), values.end());
+    case Farthest::smallest:
+      return *std::min_element(values.begin(), values.end());
+    case Farthest::any:
+      break;
+  }
+  const auto equal = std::find_if(values.begin(), values.end(), [&](double value) { return condition.holds(value); });
+  return equal == values.end() ? values.front() : *equal;
+}
+
+// `absent`: why there is no value.
+RuleOutcome outcome(const std::string& rule, const Condition& condition, const std::vector<double>& values,
+                    const std::string& absent) {
+  using Verdict = RuleOutcome::Verdict;
+  if (values.empty()) return {Verdict::unknown, rule, fmt::format("{}: {}", condition.subject, absent)};
+  const double value = farthest_of(values, condition);
+  const ValueAndLimit shown = shown_as(condition, value);
+  constexpr std::array kOf = {", the largest of ", ", the smallest of ", ", one of "};
+  const std::string of =
+      values.size() == 1 ? ""
+                         : fmt::format("{}{}", kOf[static_cast<size_t>(condition.comparison->farthest)], values.size());
+  return {condition.holds(value) ? Verdict::failed : Verdict::passed, rule,
+          fmt::format("{} = {}{} ({} {})", condition.subject, shown.value, of, condition.comparison->before_limit,
+                      shown.limit)};
+}
+
+constexpr const char* kNotDetermined = "not determined in this report";
+
 template <class Report>
-Result<bool> path_holds(const Report& report, const Condition& condition, const std::string& expression) {
+Result<RuleOutcome> check_path(const Report& report, const Condition& condition, const std::string& expression) {
   const auto numbers = numbers_at(Json::parse(to_json(report, ReportStamp())), condition.subject);
   if (!numbers.ok()) return usage(expression, numbers.error().message);
-  return std::any_of(numbers.value().begin(), numbers.value().end(),
-                     [&](double number) { return condition.comparison->holds(number, condition.limit); });
+  const NumbersAt& found = numbers.value();
+  return outcome(expression, condition, found.numbers,
+                 found.no_row.empty() ? kNotDetermined : fmt::format("this report has no row {}", found.no_row));
 }
 
 template <class Report>
-Result<bool> path_holds(const Report& report, const std::string& expression) {
+Result<RuleOutcome> check_path(const Report& report, const std::string& expression) {
   const auto condition = parse(expression);
   if (!condition.ok()) return condition.error();
-  return path_holds(report, condition.value(), expression);
+  return check_path(report, condition.value(), expression);
 }
 
 }  // namespace
 }  // namespace report
 
-Result<bool> condition_holds(const JobReport& job, const std::string& expression) {
+Result<RuleOutcome> check_rule(const JobReport& job, const std::string& expression) {
   const auto condition = report::parse(expression);
   if (!condition.ok()) return condition.error();
   const auto metric = std::find_if(report::kMetrics.begin(), report::kMetrics.end(),
                                    [&](const auto& m) { return m.name == condition.value().subject; });
   if (metric == report::kMetrics.end()) {
-    auto holds = report::path_holds(job, condition.value(), expression);
-    if (holds.ok()) return holds;
+    auto checked = report::check_path(job, condition.value(), expression);
+    if (checked.ok()) return checked;
     std::string names;
     for (const auto& known : report::kMetrics) names += fmt::format(" {}", known.name);
-    return Error{ErrorKind::usage, fmt::format("{}; names besides are{}", holds.error().message, names)};
+    return Error{ErrorKind::usage, fmt::format("{}; names besides are{}", checked.error().message, names)};
   }
-  const auto holds = [&](const JobReport& told) {
-    const auto value = metric->value(told, report::figures_of(told));
-    return value.has_value() && condition.value().comparison->holds(*value, condition.value().limit);
+  std::vector<double> values;
+  const auto add = [&](const JobReport& one) {
+    if (const auto value = metric->value(one, report::figures_of(one))) values.push_back(*value);
   };
-  if (report::leading_island(job) == nullptr) return holds(job);
-  return std::any_of(job.islands.begin(), job.islands.end(),
-                     [&](const JobReport::Island& island) { return holds(report::report_of(job, island)); });
+  if (report::leading_island(job) == nullptr) {
+    add(job);
+  } else {
+    for (const JobReport::Island& island : job.islands) add(report::report_of(job, island));
+  }
+  return report::outcome(expression, condition.value(), values, report::kNotDetermined);
 }
 
-Result<bool> condition_holds(const ScaleReport& scale, const std::string& expression) {
-  return report::path_holds(scale, expression);
+Result<RuleOutcome> check_rule(const ScaleReport& scale, const std::string& expression) {
+  return report::check_path(scale, expression);
 }
 
-Result<bool> condition_holds(const CompareReport& compared, const std::string& expression) {
-  return report::path_holds(compared, expression);
+Result<RuleOutcome> check_rule(const CompareReport& compared, const std::string& expression) {
+  return report::check_path(compared, expression);
 }
 
 }  // namespace skewscope

@@ -86,8 +86,9 @@ Result<Values> selected(const Values& values, std::string_view select) {
 
 }  // namespace
 
-Result<std::vector<double>> numbers_at(const Json& document, const std::string& path) {
+Result<NumbersAt> numbers_at(const Json& document, const std::string& path) {
   Values values = {&document};
+  NumbersAt found;
   std::string_view rest = path;
   for (bool more = true; more;) {
     auto named = members(values, std::string(take_until(rest, ".[")));
@@ -101,18 +102,18 @@ Result<std::vector<double>> numbers_at(const Json& document, const std::string& 
       auto rows = selected(values, select);
       if (!rows.ok()) return rows.error();
       values = std::move(rows).value();
+      if (values.empty() && found.no_row.empty()) found.no_row = path.substr(0, path.size() - rest.size());
     }
     more = rest.starts_with('.');
     if (more) rest.remove_prefix(1);
   }
   if (!rest.empty()) return usage(fmt::format("'{}' is not understood", rest));
-  std::vector<double> numbers;
   for (const Json* value : values) {
     if (value->is_null()) continue;
     if (!value->is_number()) return usage(fmt::format("'{}' is no number", path));
-    numbers.push_back(value->get<double>());
+    found.numbers.push_back(value->get<double>());
   }
-  return numbers;
+  return found;
 }
 
 }  // namespace skewscope::report

@@ -17,8 +17,12 @@
 
 namespace skewscope::report {
 
-// The numbers that the path selects, in order; what is null (not determined) is none. Error usage: the path is not of
-// this form, names what rows do not have, or leads to no number.
-Result<std::vector<double>> numbers_at(const Json& document, const std::string& path);
+struct NumbersAt {
+  std::vector<double> numbers;  // in order; what is null (not determined) is none
+  std::string no_row;           // the part of the path that selects no row, "ranks[rank=99]"; empty: all parts do
+};
+
+// What the path selects. Error usage: the path is not of this form, names what rows do not have, or leads to no number.
+Result<NumbersAt> numbers_at(const Json& document, const std::string& path);
 
 }  // namespace skewscope::report

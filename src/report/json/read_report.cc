@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 
@@ -102,33 +103,46 @@ void read_table(const fs::path& folder, std::vector<typename Fields::Row>& rows)
   }
 }
 
+// A large document need not be read to see what it is.
+bool begins_as_report(const fs::path& document) {
+  std::ifstream in(document, std::ios::binary);
+  std::string head(256, '\0');
+  in.read(head.data(), std::ssize(head));
+  head.resize(static_cast<size_t>(in.gcount()));
+  return head.find(fmt::format("\"{}\"", kReportSchema)) != std::string::npos;
+}
+
 }  // namespace
 }  // namespace report
 
-bool is_report_directory(const std::string& path) {
+bool is_report(const std::string& path) {
   std::error_code error;
+  if (!fs::is_directory(path, error)) return fs::is_regular_file(path, error) && report::begins_as_report(path);
   return fs::is_regular_file(fs::path(path) / "COMPLETE", error) ||
          fs::is_regular_file(fs::path(path) / "report.json", error);
 }
 
-Result<JobReport> load_report(const std::string& directory) {
+Result<JobReport> load_report(const std::string& given) {
   using namespace report;
-  const fs::path path = directory;
   std::error_code error;
-  if (!fs::is_regular_file(path / "COMPLETE", error)) {
-    return unusable(directory, "the report in it is not whole: it lacks COMPLETE");
+  const bool is_folder = fs::is_directory(given, error);
+  // A document that lies alone is whole where it can be parsed, and has no tables.
+  const fs::path document = is_folder ? fs::path(given) / "report.json" : fs::path(given);
+  const bool alone = document.filename() != "report.json" || !fs::exists(document.parent_path() / "COMPLETE", error);
+  if (is_folder && !fs::is_regular_file(fs::path(given) / "COMPLETE", error)) {
+    return unusable(given, "the report in it is not whole: it lacks COMPLETE");
   }
-  if (!fs::is_regular_file(path / "report.json", error)) {
-    return unusable(directory, "holds no report.json, which skewscope report writes with --format json");
+  if (!fs::is_regular_file(document, error)) {
+    return unusable(given, "holds no report.json, which skewscope report writes with --format json");
   }
   JobReport out;
   try {
-    const Json json = Json::parse(file_text(path / "report.json").value_or(""));
+    const Json json = Json::parse(file_text(document).value_or(""));
     if (json.at("schema") != kReportSchema) {
-      return unusable(directory, fmt::format("its report.json is not of schema {}", kReportSchema));
+      return unusable(given, fmt::format("its report.json is not of schema {}", kReportSchema));
     }
     if (!json.contains("steps")) {
-      return unusable(directory, "its report.json has no steps: it was made before they were recorded; make it anew");
+      return unusable(given, "its report.json has no steps: it was made before they were recorded; make it anew");
     }
     read_row<JobFields>(json.at("job"), out.job);
     read_row<EfficiencyFields>(json.at("efficiency"), out.efficiency);
@@ -140,12 +154,14 @@ Result<JobReport> load_report(const std::string& directory) {
     read_rows<StepFields>(json, out.steps);
     read_rows<FindingFields>(json, out.diagnostics);
   } catch (const Json::exception& problem) {
-    return unusable(directory, fmt::format("its report.json cannot be read: {}", problem.what()));
+    return unusable(given, fmt::format("its report.json cannot be read: {}", problem.what()));
   }
-  read_table<RankStepFields>(path / "tables", out.rank_steps);
-  read_table<CollectiveStepFields>(path / "tables", out.collective_steps);
-  read_table<CauseFields>(path / "tables", out.causes);
-  read_table<RankStatisticFields>(path / "tables", out.rank_statistics);
+  if (alone) return out;
+  const fs::path tables = document.parent_path() / "tables";
+  read_table<RankStepFields>(tables, out.rank_steps);
+  read_table<CollectiveStepFields>(tables, out.collective_steps);
+  read_table<CauseFields>(tables, out.causes);
+  read_table<RankStatisticFields>(tables, out.rank_statistics);
   return out;
 }
 

@@ -1,19 +1,8 @@
 // The words that the page uses, explained once at its end; the first use of each leads there.
 import { element, section } from "./dom.js";
+import terms from "./glossary.json";  // skewscope help terms says the same
 
-const kWords = [
-  ["waiting", /\bwait(?:ing|s|ed)?\b/i, "Time in a collective from a rank's own arrival to that of the last rank. Others cause it."],
-  ["transfer", /\btransfer(?:s)?\b/i, "Time in a collective from the last arrival to the end: what the links and the operation itself take."],
-  ["straggler", /\bstraggler(?:s)?\b/i, "A rank that others wait for, because it arrives late at collectives."],
-  ["exposed", /\bexposed\b/i, "Communication during which the GPU computed nothing. It makes the step longer."],
-  ["overlapped", /\b(?:overlapped|hidden)\b/i, "Communication during which the GPU computed: it is hidden behind computing and costs little."],
-  ["critical path", /\bcritical path\b/i, "The chain of work and waits that sets the length of a step. Only what lies on it is worth making faster."],
-  ["idle", /\bidle\b/i, "The GPU ran nothing: no kernel, no copy."],
-  ["launch-bound", /\blaunch-bound\b/i, "The GPU idles because the CPU does not launch kernels fast enough."],
-  ["uncertainty", /\buncertaint(?:y|ies)\b/i, "How far a clock or a figure may be off; here with 95 % probability. Smaller differences mean nothing."],
-  ["what-if", /\bwhat[- ]if\b|\bsimulat(?:ion|ed|ing)\b/i, "A simulation of the recorded job with one thing changed, such as one rank as fast as its peers."],
-  ["component", /\bcomponents?\b/i, "Ranks whose clocks could be compared with each other. Times of two components cannot be."],
-];
+const kWords = terms.map(({ word, pattern, meaning }) => [word, new RegExp(pattern, "i"), meaning]);
 
 const idOf = (word) => `term-${word.replace(/\W+/g, "-")}`;
 

@@ -23,15 +23,16 @@ std::string duration_words(double ns) { return human_duration(std::llround(ns));
 
 std::string signed_duration(double ns) { return (ns < 0 ? "-" : "+") + duration_words(std::fabs(ns)); }
 
-std::string sureness(const Change& c) {
+std::string sureness(const Change& c, bool comparable) {
+  if (!comparable) return "";
   if (c.p_value < 0) return "unknown";
   return c.significant ? "significant" : "chance";
 }
 
-void add_row(Lines& lines, const std::string& name, const Change& c) {
+void add_row(Lines& lines, const std::string& name, const Change& c, bool comparable = true) {
   lines.push_back({pad(name, kPartName) + pad_left(duration_words(c.base_ns), kPartNumber) +
                    pad_left(duration_words(c.new_ns), kPartNumber) +
-                   pad_left(signed_duration(c.change_ns()), kPartNumber) + "  " + sureness(c)});
+                   pad_left(signed_duration(c.change_ns()), kPartNumber) + "  " + sureness(c, comparable)});
 }
 
 void add_head(Lines& lines, const char* title) {
@@ -41,12 +42,31 @@ void add_head(Lines& lines, const char* title) {
                    Style::bold});
 }
 
-// What got slower most, what is significant before the rest; the rows chosen in the order of their change. Nothing
-// where nothing did.
+// Percents up to here, then how many times.
+constexpr double kTimes = 2;
+
+// `factor`: new to base.
+std::string change_words(double factor) {
+  if (factor >= kTimes) return fmt::format("{} times as long", human_number(factor));
+  if (factor > 0 && factor <= 1 / kTimes) return fmt::format("{} times as fast", human_number(1 / factor));
+  return fmt::format("{:.1f} % {}", 100 * std::fabs(factor - 1), factor > 1 ? "slower" : "faster");
+}
+
+// What says that the runs are of two jobs; nullptr where they are of one.
+const Finding* two_jobs(const CompareReport& r) {
+  const auto found = std::find_if(r.diagnostics.begin(), r.diagnostics.end(),
+                                  [](const Finding& finding) { return finding.code == kStepsNotComparable; });
+  return found == r.diagnostics.end() ? nullptr : &*found;
+}
+
+// What got slower most and is not chance (what has no spread may be); the rows chosen in the order of their change.
+// Nothing where nothing did.
 template <class Row, class Words>
 void add_slower(Lines& lines, const char* title, std::vector<const Row*> rows, const Words& words) {
-  rows.erase(std::remove_if(rows.begin(), rows.end(), [](const Row* row) { return row->change.change_ns() <= 0; }),
-             rows.end());
+  const auto hidden = [](const Row* row) {
+    return row->change.change_ns() <= 0 || (row->change.p_value >= 0 && !row->change.significant);
+  };
+  rows.erase(std::remove_if(rows.begin(), rows.end(), hidden), rows.end());
   std::stable_sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) {
     return std::make_pair(a->change.significant, a->change.change_ns()) >
            std::make_pair(b->change.significant, b->change.change_ns());
@@ -67,7 +87,7 @@ std::string part_words(TimePart part) {
 
 void add_verdict(Lines& lines, const CompareReport& r) {
   const bool alarm = r.step.significant && r.regression() > 0;
-  add_wrapped(lines, "Verdict", verdict_words(r), 2, alarm ? Style::alarm : Style::bold);
+  add_wrapped(lines, "Verdict", verdict_words(r), r.comparable ? 2 : 4, alarm ? Style::alarm : Style::bold);
   for (const CompareReport::Run* run : {&r.base, &r.now}) {
     const std::string error = run->step_error_ns < 0 ? "" : " +- " + duration_words(run->step_error_ns);
     add_wrapped(lines, run == &r.base ? "Base" : "New",
@@ -101,43 +121,17 @@ std::vector<const CompareReport::RankPart*> own_parts(const std::vector<CompareR
   return rows;
 }
 
-// A warning that steps do not compare goes before all others, and is said in full.
 void add_warnings(Lines& lines, const CompareReport& r) {
-  const auto other_steps = std::find_if(r.diagnostics.begin(), r.diagnostics.end(),
-                                        [](const Finding& finding) { return finding.code == kStepsNotComparable; });
-  if (other_steps != r.diagnostics.end()) {
-    add_wrapped(lines, "Warning", other_steps->message, 2, Style::warning);
-    return;
-  }
-  for (size_t i = 0; i < std::min<size_t>(2, r.diagnostics.size()); ++i) {
-    add_wrapped(lines, "Warning", r.diagnostics[i].message, 1, Style::warning);
+  size_t shown = 0;
+  for (const Finding& finding : r.diagnostics) {
+    if (finding.code == kStepsNotComparable) continue;  // the verdict says so
+    if (++shown > 2) return;
+    add_wrapped(lines, "Warning", finding.message, 2, Style::warning);
   }
 }
 
-}  // namespace
-
-std::string verdict_words(const CompareReport& r) {
-  const double percent = 100 * std::fabs(r.regression());
-  const std::string change =
-      fmt::format("a step takes {} in place of {}: {:.1f} % {}", duration_words(r.now.step_ns),
-                  duration_words(r.base.step_ns), percent, r.regression() > 0 ? "slower" : "faster");
-  const std::string sure = r.step.p_value < 0   ? "not known to be more than chance"
-                           : r.step.significant ? fmt::format("p {:.2g}", std::max(r.step.p_value, 1e-99))
-                                                : fmt::format("may be chance, p {:.2g}", r.step.p_value);
-  return fmt::format("{}{} ({})", r.comparable ? "" : "steps not comparable: ", change, sure);
-}
-
-}  // namespace report
-
-std::string terminal_summary(const CompareReport& r, const std::string& output, bool color) {
-  using namespace report;
-  Lines lines;
-  add_verdict(lines, r);
-  if (!r.parts.empty()) add_head(lines, "A step of a rank, mean");
-  for (const CompareReport::Part& part : r.parts) {
-    const bool any = part.change.base_ns > 0 || part.change.new_ns > 0;
-    if (any) add_row(lines, "  " + part_words(part.part), part.change);
-  }
+// By rank, collective, communicator, and operator or kernel.
+void add_all_slower(Lines& lines, const CompareReport& r) {
   add_slower<CompareReport::RankPart>(lines, "Ranks", own_parts(r.ranks), [](const auto& p) {
     return fmt::format("rank {} {}", p.rank, part_words(p.part));
   });
@@ -149,6 +143,31 @@ std::string terminal_summary(const CompareReport& r, const std::string& output, 
   for (const CompareReport::Work& one : r.operators.empty() ? r.kernels : r.operators) work.push_back(&one);
   add_slower<CompareReport::Work>(lines, r.operators.empty() ? "Kernels, median rank" : "Operators, median rank", work,
                                   [](const auto& w) { return w.name; });
+}
+
+}  // namespace
+
+std::string verdict_words(const CompareReport& r) {
+  if (const Finding* jobs = two_jobs(r)) return "Not comparable, " + jobs->message;
+  const std::string sure = r.step.p_value < 0   ? "not known to be more than chance"
+                           : r.step.significant ? fmt::format("p {:.2g}", std::max(r.step.p_value, 1e-99))
+                                                : fmt::format("may be chance, p {:.2g}", r.step.p_value);
+  return fmt::format("{} -> {} per step: {} ({})", duration_words(r.base.step_ns), duration_words(r.now.step_ns),
+                     change_words(r.now.step_ns / r.base.step_ns), sure);
+}
+
+}  // namespace report
+
+std::string terminal_summary(const CompareReport& r, const std::string& output, bool color) {
+  using namespace report;
+  Lines lines;
+  add_verdict(lines, r);
+  if (!r.parts.empty()) add_head(lines, "A step of a rank, mean");
+  for (const CompareReport::Part& part : r.parts) {
+    const bool any = part.change.base_ns > 0 || part.change.new_ns > 0;
+    if (any) add_row(lines, "  " + part_words(part.part), part.change, r.comparable);
+  }
+  if (r.comparable) add_all_slower(lines, r);
   if (!r.diagnostics.empty() || !output.empty()) lines.push_back({});
   add_warnings(lines, r);
   if (!output.empty()) lines.push_back({pad("Report", kLabel) + fit_tail(output, kColumns - kLabel)});
