@@ -46,11 +46,14 @@ void add_rank_options(CLI::App& command, RankOptions& options) {
   add_input_options(command, options.input);
   add_job_option(command, options.input.ingest, "Of several jobs found, the one whose rank is shown");
   add_cache_options(command, options.input.ingest.cache);
-  command.add_option("-o,--output", options.write.directory, "Write rank.json, tables and summary into this directory")
+  command
+      .add_option("-o,--output", options.write.directory,
+                  "Write rank.json, tables, page and summary into this directory")
       ->type_name("DIR");
-  command.add_option("-f,--format", options.write.formats, "These of json,csv,sqlite,xlsx; default: the first three")
+  command
+      .add_option("-f,--format", options.write.formats, "These of json,csv,sqlite,html,xlsx; default: all but the last")
       ->delimiter(',')
-      ->check(CLI::IsMember({"json", "csv", "sqlite", "xlsx"}))
+      ->check(CLI::IsMember({"json", "csv", "sqlite", "html", "xlsx"}))
       ->type_name("LIST");
   command.add_option("--rules", options.rules, "Change thresholds of findings: JSON as configs/rank_rules.json")
       ->type_name("FILE");

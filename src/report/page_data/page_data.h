@@ -16,5 +16,7 @@ constexpr size_t kMostPageTextBytes = 300;  // of a cell; longer text ends in "â
 std::string page_data(const JobReport& report, const ReportStamp& stamp);
 std::string page_data(const ScaleReport& report, const ReportStamp& stamp);
 std::string page_data(const CompareReport& report, const ReportStamp& stamp);
+// Of one GPU: "skewscope.rank-page/1".
+std::string page_data(const RankReport& report, const std::string& tool_version);
 
 }  // namespace skewscope::report

@@ -19,21 +19,38 @@ constexpr int64_t kMostExact = int64_t{1} << 53;
 struct Weight {
   std::string_view table, column;
 };
-constexpr Weight kWeights[] = {
-    {"communicators", "collectives"},      {"collectives", "wait_sum_ns"},  {"causes", "wait_originated_ns"},
-    {"blame_flows", "moved_ns"},           {"rank_statistics", "max"},      {"overlap", "time_ns"},
-    {"overlap_modules", "time_ns"},        {"loss_causes", "points"},       {"collective_changes", "change_ns"},
-    {"communicator_changes", "change_ns"}, {"kernel_changes", "change_ns"}, {"operator_changes", "change_ns"},
-    {"all_to_all_groups", "waited_ns"}};
+constexpr Weight kWeights[] = {{"communicators", "collectives"},
+                               {"collectives", "wait_sum_ns"},
+                               {"causes", "wait_originated_ns"},
+                               {"blame_flows", "moved_ns"},
+                               {"rank_statistics", "max"},
+                               {"overlap", "time_ns"},
+                               {"overlap_modules", "time_ns"},
+                               {"loss_causes", "points"},
+                               {"collective_changes", "change_ns"},
+                               {"communicator_changes", "change_ns"},
+                               {"kernel_changes", "change_ns"},
+                               {"operator_changes", "change_ns"},
+                               {"all_to_all_groups", "waited_ns"},
+                               {"operators", "direct_ns"},
+                               {"launched_kernels", "sum_ns"},
+                               {"kernels", "total_ns"},
+                               {"work", "gpu_sum_ns"},
+                               {"modules", "host_total_ns"},
+                               {"annotations", "gpu_ns"},
+                               {"critical_path_names", "time_ns"}};
 
 bool for_every_rank(const Table& table) {
   return table.name == "ranks" || table.name == "stragglers" || table.name == "rank_changes";
 }
 
 bool stays_in_its_file(const Table& table) {
-  constexpr std::array<std::string_view, 7> kFiles = {"collective_ranks", "unmatched",        "rank_steps",
-                                                      "outside_steps",    "collective_steps", "all_to_all",
-                                                      "all_to_all_ranks"};
+  constexpr std::array<std::string_view, 14> kFiles = {
+      "collective_ranks", "unmatched",          "rank_steps",
+      "outside_steps",    "collective_steps",   "all_to_all",
+      "all_to_all_ranks", "operator_arguments", "operator_argument_kernels",
+      "work_kernels",     "short_kernel_bins",  "short_kernels",
+      "kernel_shapes",    "own_collectives"};
   return std::find(kFiles.begin(), kFiles.end(), table.name) != kFiles.end();
 }
 

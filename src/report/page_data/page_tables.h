@@ -17,7 +17,7 @@ nlohmann::ordered_json exact(int64_t value);
 
 // name -> {columns: [name], types: [name], rows: [[cell]], left_out}: the columns of tables/*.csv, and at most
 // kMostPageRows rows of each but for those with rows for every rank: of the others those that weigh most, in their
-// order. Calls, unmatched calls and what the ranks did in each step stay in their files.
+// order. Calls, unmatched calls, what the ranks did in each step, and operators by their arguments stay in their files.
 nlohmann::ordered_json page_tables(const std::vector<Table>& tables);
 
 }  // namespace skewscope::report
