@@ -15,6 +15,7 @@
 #include "src/report/fields/gain_fields.h"
 #include "src/report/fields/job_fields.h"
 #include "src/report/fields/json_row.h"
+#include "src/report/fields/rank_fields.h"
 #include "src/report/fields/run_fields.h"
 #include "src/report/tables/component_rows.h"
 
@@ -113,6 +114,10 @@ std::vector<Described> of_compare() {
   return described<CompareRunFields, ChangeFields, StepPartFields, RankPartFields, CollectivePartFields,
                    CommunicatorPartFields, KernelChangeFields, OperatorChangeFields>();
 }
+std::vector<Described> of_rank() {
+  return described<TimelineBinFields, OperatorPassFields, CallStackFields, MemoryFields, MemoryBinFields,
+                   MemoryAtPeakFields>();
+}
 
 std::string unit_of(const std::string& name) {
   const auto ends = [&](std::string_view end) { return name.ends_with(end); };
@@ -152,9 +157,10 @@ std::string page() {
          "sum,\n"
          "mean, median, p99, min and max: an object in the document, six columns in tables (`wait_sum_ns`, ...). The "
          "schemas\n"
-         "(`report.schema.json`, `scale.schema.json`, `compare.schema.json`) hold the same meanings.\n" +
+         "(`report.schema.json`, `scale.schema.json`, `compare.schema.json`, `rank.schema.json`) hold the same "
+         "meanings.\n" +
          page_of("report.json", of_report()) + page_of("scale.json", of_scale()) +
-         page_of("compare.json", of_compare());
+         page_of("compare.json", of_compare()) + page_of("rank.json", of_rank());
 }
 
 // The schema's object of a row at "what_if/operations"; nullptr: there is none.
@@ -210,6 +216,7 @@ TEST_CASE("each field that a document has is in its schema, with its meaning and
   check_schema("report.schema.json", of_report());
   check_schema("scale.schema.json", of_scale());
   check_schema("compare.schema.json", of_compare());
+  check_schema("rank.schema.json", of_rank());
 }
 
 TEST_CASE("the page of fields is what the rows are described as") {
@@ -218,7 +225,7 @@ TEST_CASE("the page of fields is what the rows are described as") {
 }
 
 TEST_CASE("no two fields of a row have one name, and each has a meaning") {
-  for (const auto& rows : {of_report(), of_scale(), of_compare()}) {
+  for (const auto& rows : {of_report(), of_scale(), of_compare(), of_rank()}) {
     for (const Described& row : rows) {
       INFO(row.about.path << " " << row.about.table);
       std::set<std::string> names;

@@ -31,7 +31,7 @@ struct MemoryBin {
 // What stood when the peak was first reached, by the operator that had allocated it. These sum to the peak.
 struct MemoryAtPeakRow {
   int32_t device = -1;
-  std::string op;  // innermost around the allocation; "": before the recording began, or outside every operator
+  std::string op;        // innermost around the allocation; "": before the recording began, or outside every operator
   bool recorded = true;  // false: allocated before the recording began; a sum, whose blocks nobody counted
   int64_t blocks = 0;
   int64_t bytes = 0;

@@ -75,10 +75,12 @@ struct OperatorPassRow {
   int64_t forward_gpu_ns = 0, backward_gpu_ns = 0;  // unions of the GPU rows launched within
 };
 
-// GPU work by where the program asked for it: the python functions around a launch. The 200 stacks with most GPU time.
-struct OperatorStackRow {
-  std::string name;   // of the launcher
-  std::string stack;  // innermost function first, one a line; at most 40
+// Kernels by where the program asked for them: the launcher, and the operators and python functions around it. The 200
+// with most GPU time.
+struct CallStackRow {
+  std::string name;  // of the GPU rows
+  std::string launcher;
+  std::string stack;     // innermost first, one a line; at most 40; begins with the launcher
   int64_t launches = 0;  // GPU rows
   int64_t gpu_ns = 0;    // their sum
 };
@@ -205,10 +207,11 @@ struct CompiledRegionRow {
   int64_t host_ns = 0, gpu_ns = 0;
   int64_t cache_lookup_ns = 0;  // of the look-ups right before its calls: checking the guards
   int64_t prologue_ns = 0;      // within it, before the compiled code: preparing inputs
-  bool recompiled = false;  // compile id above 0, or several compile ids of the frame in the trace
+  bool recompiled = false;      // compile id above 0, or several compile ids of the frame in the trace
 };
 
-// What compiled code does around its kernels, per name: cache look-ups, prologues, "CompiledFunction", "CompiledFunctionBackward",
+// What compiled code does around its kernels, per name: cache look-ups, prologues, "CompiledFunction",
+// "CompiledFunctionBackward",
 // "## Call CompiledFxGraph <hash>", compilation.
 enum class CompileEvent : uint8_t { cache_lookup, prologue, forward, backward, graph_call, compilation };
 const char* to_string(CompileEvent event);
@@ -242,9 +245,9 @@ struct GraphLaunchRow {
 struct OperatorTables {
   std::vector<CategoryRow> categories;
   std::vector<OperatorRow> operators;
-  std::vector<OperatorPassRow> passes;   // most GPU time first
-  std::vector<OperatorStackRow> stacks;  // the same; empty where no python functions were recorded
-  MemoryTables memory;                   // empty where no memory events were recorded
+  std::vector<OperatorPassRow> passes;  // most GPU time first
+  std::vector<CallStackRow> stacks;     // the same
+  MemoryTables memory;                  // empty where no memory events were recorded
   std::vector<ArgumentsRow> arguments;
   std::vector<KernelRow> kernels;
   std::vector<ShortBin> short_bins;

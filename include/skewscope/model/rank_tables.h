@@ -109,6 +109,7 @@ struct KernelTotals {
   int64_t count = 0;
   int64_t total_ns = 0, shortest_ns = 0, longest_ns = 0;
   double deviation_ns = 0;  // standard deviation of the sample (n - 1); 0 for one row
+  double median_ns = 0;
   double share = 0;             // of the time of all rows
   double cumulative_share = 0;  // of this row and those before it
 
@@ -161,7 +162,7 @@ struct Utilization {
 };
 
 struct RankTables {
-  std::vector<TimelineRow> timeline;       // the trace; its devices where there are several; its steps
+  std::vector<TimelineRow> timeline;  // the trace; its devices where there are several; its steps
   std::vector<TimelineBin> over_time;
   std::vector<WorkTogether> together;      // most time first
   std::vector<StreamIdle> streams;         // sorted by (device, stream)

@@ -40,6 +40,12 @@ Result<std::string> replay_of(const RankReport& report, const std::string& wante
        fmt::format("GPU time of one call: {:.0f} ns", found->direct.mean_ns())});
 }
 
+std::string section_names() {
+  std::string names;
+  for (const std::string& name : rank_sections()) names += (names.empty() ? "" : ",") + name;
+  return names + "; default: all but stacks";
+}
+
 }  // namespace
 
 void add_rank_options(CLI::App& command, RankOptions& options) {
@@ -62,12 +68,20 @@ void add_rank_options(CLI::App& command, RankOptions& options) {
   command.add_flag("--force", options.write.force, "Replace an existing directory");
   command.add_option("--replay", options.replay, "A Python script that runs one call of this operator again")
       ->type_name("OP");
+  command.add_option("--sections", options.text.sections, "Of the summary, these of " + section_names())
+      ->delimiter(',')
+      ->check(CLI::IsMember(rank_sections()))
+      ->type_name("LIST");
+  command.add_option("-n,--top", options.text.rows, "Rows of each table of the summary; default: a few")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   command.add_flag("--json", options.json, "Every table, as JSON, in place of the summary");
   add_common_options(command, options.common);
   command.footer(
       "Examples:\n"
       "  skewscope rank traces/rank3_trace.json.gz\n"
       "  skewscope rank traces/ --ranks 3 -o rank3\n"
+      "  skewscope rank rank3_trace.json.gz --sections modules,memory -n 40\n"
       "  skewscope rank rank3_trace.json.gz --json | jq .streams\n"
       "  skewscope rank rank3_trace.json.gz --replay aten::mm > mm.py && python3 mm.py\n"
       "A directory is read as a job; --ranks names the one of its ranks that is shown.");
@@ -108,7 +122,10 @@ ExitCode run_rank(const RankOptions& options) {
     return print(script.value()) ? kDone : fail({ErrorKind::output, "cannot write to standard output"});
   }
   if (options.common.quiet && !options.json) return kDone;
-  const bool fine = print(options.json ? rank_json(report.value(), SKEWSCOPE_VERSION) : rank_text(report.value()));
+  RankTextOptions text = options.text;
+  text.rules = options.common.verbose > 0;
+  const bool fine =
+      print(options.json ? rank_json(report.value(), SKEWSCOPE_VERSION) : rank_text(report.value(), text));
   return fine ? kDone : fail({ErrorKind::output, "cannot write to standard output"});
 }
 

@@ -42,7 +42,7 @@ function memoryOption(rows) {
     xAxis: { type: "value", min: rows[0].start_ns, axisLabel: { formatter: axisText((ns) => duration(Math.round(ns))), hideOverlap: true, showMaxLabel: false }, name: "since the first event of the trace", nameLocation: "middle", nameGap: 26 },
     yAxis: { type: "value", min: 0, axisLabel: { formatter: axisText(bytes) } },
     dataZoom: [{ type: "slider", bottom: 4, height: 16, filterMode: "none", showDetail: false, brushSelect: false }],
-    series: series.map(([name, label, colorName]) => ({ name: label, type: "line", step: "end", symbolSize: 3, color: color(colorName), data: rows.map((row) => [row.start_ns, row[name]]) })),
+    series: series.map(([name, label, colorName]) => ({ name: label, type: "line", step: "end", symbol: "circle", symbolSize: 3, color: color(colorName), data: rows.map((row) => [row.start_ns, row[name]]) })),
   };
 }
 
@@ -62,5 +62,5 @@ export function memorySection(data) {
     dataTable(data, "memory", [["device", "Device", { text: nameOf }], ["allocations", "Allocations"], ["frees", "Frees"], ["first_allocated_bytes", "At first"], ["peak_allocated_bytes", "Most allocated"],
       ["peak_reserved_bytes", "Most reserved"], ["peak_at_ns", "Peak at"], ["last_allocated_bytes", "At last"]]),
     element("h3", {}, "What stood at the peak"),
-    dataTable(data, "memory_at_peak", [["device", "Device", { text: nameOf }], ["operator", "Allocated by", { cut: true, text: (row) => row.operator ?? "before the recording began" }], ["blocks", "Blocks"], ["bytes", "Bytes"]], { sortBy: "bytes" }));
+    dataTable(data, "memory_at_peak", [["device", "Device", { text: nameOf }], ["operator", "Allocated by", { cut: true, text: (row) => (row.recorded ? row.operator ?? "outside every operator" : "before the recording began") }], ["blocks", "Blocks"], ["bytes", "Bytes"]], { sortBy: "bytes" }));
 }

@@ -1,6 +1,6 @@
 // One GPU over time: the strip of its timeline, its steps, its streams, and the depth of its launch queues.
 import { chart, color, hint, key } from "./chart.js";
-import { element, section } from "./dom.js";
+import { element, folded, section } from "./dom.js";
 import { kGpuParts, withOtherIdle } from "./gpu_summary.js";
 import { axisText, duration, percent, significant } from "./numbers.js";
 import { dataTable, records, table } from "./table.js";
@@ -56,8 +56,8 @@ export function timelineSection(data) {
     element("p", { class: "soft" }, `The trace in ${bins.length} equal parts: what the GPU did in each. Every moment belongs to one part.`),
     element("div", { class: "bar" }, ...parts.map(([, label, colorName]) => key(colorName, label))),
     chart("Timeline of the GPU", 240, () => stripOption(bins, parts)),
-    table({ columns: [{ name: "start_ns", label: "From" }, { name: "length_ns", label: "Length" }, ...parts.map(([name, label]) => ({ name, label, share: (row) => row[name] / Math.max(1, row.length_ns) }))],
-      rows: bins, copied: data.tables.timeline_over_time.columns, caption: "Timeline of the GPU", sortBy: "idle_ns" }),
+    folded("The same as a table", table({ columns: [{ name: "start_ns", label: "From" }, { name: "length_ns", label: "Length" }, ...parts.map(([name, label]) => ({ name, label, share: (row) => row[name] / Math.max(1, row.length_ns) }))],
+      rows: bins, copied: data.tables.timeline_over_time.columns, caption: "Timeline of the GPU", sortBy: "idle_ns" })),
     ...stepsTable(rows));
 }
 
@@ -82,7 +82,7 @@ function queueOption(rows, streams) {
     xAxis: timeAxis(rows[0].start_ns, rows[rows.length - 1].start_ns + rows[rows.length - 1].length_ns),
     yAxis: { type: "value", min: 0, name: "launched, not started", nameTextStyle: { align: "left" } },
     dataZoom: zoom,
-    series: streams.map((stream, at) => ({ name: `stream ${stream}`, type: "line", step: "end", symbolSize: 3, color: color(`group${at % 8}`),
+    series: streams.map((stream, at) => ({ name: `stream ${stream}`, type: "line", step: "end", symbol: "circle", symbolSize: 3, color: color(`group${at % 8}`),
       data: rows.filter((row) => `${row.device}.${row.stream}` === stream).map((row) => [row.start_ns, row.mean_depth]) })),
   };
 }

@@ -49,7 +49,7 @@ function operatorsTable(data) {
     ["device_total_ns", "GPU, with callees", { meaning: "And of what it launched through other operators." }],
     ["host_self_ns", "CPU self", { meaning: "Time on the CPU without the operators and calls within." }], ["host_total_ns", "CPU total", { meaning: "Time on the CPU from begin to end." }],
     ...(memory ? [["gpu_memory_self_bytes", "GPU memory", { meaning: "Bytes that the operator itself allocated on the GPU, less what it freed." }],
-      ["cpu_memory_self_bytes", "CPU memory", { meaning: "Bytes that the operator itself allocated on the CPU, less what it freed." }]] : [])], { rows });
+      ["host_memory_self_bytes", "CPU memory", { meaning: "Bytes that the operator itself allocated on the CPU, less what it freed." }]] : [])], { rows });
 }
 
 function kernelsTable(data) {
@@ -57,7 +57,7 @@ function kernelsTable(data) {
   const queried = new Map();
   for (const row of launched) queried.set(row.name, (queried.get(row.name) ?? 0) + row.after_occupancy_query);
   const rows = withShares(records(data.tables.kernels), "total_ns").map((row) => ({ ...row, after_occupancy_query: queried.get(row.name) ?? null }));
-  return dataTable(data, "kernels", [["name", "Kernel", { cut: true }], ["work", "Kind"], ["count", "Count"], ["total_ns", "Time"], ...shareColumns, ["mean_ns", "Mean"],
+  return dataTable(data, "kernels", [["name", "Kernel", { cut: true }], ["work", "Kind"], ["count", "Count"], ["total_ns", "Time"], ...shareColumns, ["median_ns", "Median"],
     ["shortest_ns", "Shortest"], ["longest_ns", "Longest"], ...([...queried.values()].some((count) => count > 0)
       ? [["after_occupancy_query", "After an occupancy query", { meaning: "Launches that follow a question how many blocks fit on an SM: the grid is adapted to the device." }]] : [])], { rows });
 }
@@ -73,14 +73,14 @@ function annotationsTable(data) {
 }
 
 function stacksTable(data) {
-  return dataTable(data, "operator_stacks", [["operator", "Operator"], ["launches", "Launches"], ["gpu_ns", "GPU time"],
-    ["stack", "Call stack, innermost first", { make: (row) => element("span", { class: "stack" }, row.stack) }]], { sortBy: "gpu_ns" });
+  return dataTable(data, "call_stacks", [["name", "Kernel", { cut: true }], ["launches", "Launches"], ["gpu_ns", "GPU time"],
+    ["stack", "Launched from, innermost first", { make: (row) => element("span", { class: "stack" }, row.stack) }]], { sortBy: "gpu_ns" });
 }
 
 export function operatorsSection(data) {
   const has = (name) => (data.tables[name]?.rows.length ?? 0) > 0;
   const pages = [["operators", "Operators", operatorsTable], ["kernels", "Kernels", kernelsTable], ["operator_passes", "Forward and backward", pairsTable],
-    ["annotations", "Annotations", annotationsTable], ["operator_stacks", "Call stacks", stacksTable]].filter(([name]) => has(name));
+    ["annotations", "Annotations", annotationsTable], ["call_stacks", "Call stacks", stacksTable]].filter(([name]) => has(name));
   if (pages.length === 0) return undefined;
   return section("operators", "Operators and kernels", tabs(pages.map(([, title, make]) => [title, () => make(data)])));
 }
@@ -96,10 +96,16 @@ function limits(rows) {
   return { bandwidth: bandwidths[0], peaks: [...peaks] };
 }
 
-const kFirstBytes = -3;  // powers of ten of FLOP per byte on the axis
-const rate = (perSecond) => `${significant(perSecond / 1e12)} TFLOP/s`;
+const kLeastShare = 1e-3;  // of the time of all, of a point in the picture
+const kRates = [[1e12, "TFLOP/s"], [1e9, "GFLOP/s"], [1e6, "MFLOP/s"]];
+function rate(perSecond) {
+  const [factor, unit] = kRates.find(([from]) => perSecond >= from) ?? kRates[kRates.length - 1];
+  return `${significant(perSecond / factor)} ${unit}`;
+}
 
-function rooflineOption(rows, { bandwidth, peaks }, width) {
+function rooflineOption(all, { bandwidth, peaks }) {
+  const all_ns = all.reduce((sum, row) => sum + row.gpu_sum_ns, 0);
+  const rows = all.filter((row) => row.gpu_sum_ns >= kLeastShare * all_ns);
   const points = rows.map((row) => [row.flops_per_byte, row.flops / row.gpu_mean_ns * 1e9, row.gpu_sum_ns]);
   const most = Math.max(...points.map(([, , ns]) => ns));
   const left = Math.min(10 ** Math.floor(Math.log10(Math.min(...points.map(([x]) => x)))), 1), right = 10 ** Math.ceil(Math.log10(Math.max(100, ...points.map(([x]) => x))));
@@ -113,8 +119,8 @@ function rooflineOption(rows, { bandwidth, peaks }, width) {
       return hint(row.name, row.parameters ?? "", `${rate(row.flops / row.gpu_mean_ns * 1e9)}, ${significant(row.flops_per_byte)} FLOP per byte`,
         `${percent(row.roofline_share)} of what the device can do; bound by ${row.bound === "memory" ? "memory" : "computing"}`, `${row.count} calls, ${duration(row.gpu_sum_ns)}`);
     } },
-    xAxis: { type: "log", min: Math.max(10 ** kFirstBytes, left), max: right, name: "FLOP per byte", nameLocation: "middle", nameGap: 28, axisLabel: { formatter: (value) => String(value) } },
-    yAxis: { type: "log", name: width < 500 ? "" : "FLOP per second", axisLabel: { formatter: (value) => rate(value) } },
+    xAxis: { type: "log", min: left, max: right, name: "FLOP per byte", nameLocation: "middle", nameGap: 28, axisLabel: { formatter: (value) => String(value) } },
+    yAxis: { type: "log", axisLabel: { formatter: axisText(rate) } },
     series: [
       { name: "operators", type: "scatter", data: points, symbolSize: ([, , ns]) => 6 + 22 * Math.sqrt(ns / most), itemStyle: { opacity: 0.75 },
         color: color("compute") },
@@ -139,7 +145,7 @@ export function rooflineSection(data) {
     { name: "roofline_share", label: "Of the roofline", share: (row) => row.roofline_share ?? 0, text: (row) => (row.roofline_share > 1 ? ">100 %" : percent(row.roofline_share)), meaning: "Least possible time over the time taken." }];
   return section("roofline", "Roofline",
     element("p", { class: "soft" }, rows.length === 0 ? "The device's peaks are not known: see --devices."
-      : "A point is an operator with one set of shapes; its size is its GPU time. Under the slope memory bandwidth is the limit, under the flat line computing. What lies far below its line has the most to gain."),
-    rows.length === 0 ? undefined : chart("Roofline", 380, (width) => rooflineOption(rows, limits(rows), width)),
+      : "A point is an operator with one set of shapes; its size is its GPU time; those of under a thousandth of it are left out. Under the slope memory bandwidth is the limit, under the flat line computing. What lies far below its line has the most to gain."),
+    rows.length === 0 ? undefined : chart("Roofline", 380, () => rooflineOption(rows, limits(rows))),
     table({ columns, rows: known, copied: data.tables.work.columns, leftOut: data.tables.work.left_out, file: "tables/work.csv", sortBy: "gpu_sum_ns", caption: "Work of operators" }));
 }

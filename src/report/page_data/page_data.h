@@ -8,8 +8,9 @@
 
 namespace skewscope::report {
 
-constexpr size_t kMostPageRows = 2000;      // of a table
-constexpr size_t kMostPageTextBytes = 300;  // of a cell; longer text ends in "…"
+constexpr size_t kMostPageRows = 2000;        // of a table
+constexpr size_t kMostPageTextBytes = 300;    // of a cell; longer text ends in "…"
+constexpr size_t kMostPageStackBytes = 4000;  // the same of a call stack
 
 // Bounded whatever the job holds, but for a few rows per rank. Integers beyond 2^53, which JavaScript would round, are
 // strings of digits.

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "page_data.h"
 #include "skewscope/base/printable.h"
 #include "src/report/fields/json_values.h"
 #include "src/report/fields/table.h"
@@ -54,15 +53,22 @@ bool stays_in_its_file(const Table& table) {
   return std::find(kFiles.begin(), kFiles.end(), table.name) != kFiles.end();
 }
 
-Json to_json(const Cell& cell) {
+// Stacks are read to their end.
+size_t most_text_of(const Table& table) {
+  return table.name == "call_stacks" ? kMostPageStackBytes : kMostPageTextBytes;
+}
+
+Json to_json(const Cell& cell, size_t most_text) {
   struct Visitor {
+    size_t most_text;
+
     Json operator()(std::monostate) const { return {}; }
     Json operator()(int64_t value) const { return exact(value); }
     Json operator()(double value) const { return value; }
     Json operator()(bool value) const { return value; }
-    Json operator()(std::string_view text) const { return page_text(text); }
+    Json operator()(std::string_view text) const { return page_text(text, most_text); }
   };
-  return std::visit(Visitor{}, cell);
+  return std::visit(Visitor{most_text}, cell);
 }
 
 const char* name_of(ColumnType type) {
@@ -109,7 +115,7 @@ Json page_table(const Table& table) {
   for (const size_t row : shown) {
     table.fill(row, cells);
     Json values = Json::array();
-    for (const Cell& cell : cells) values.push_back(to_json(cell));
+    for (const Cell& cell : cells) values.push_back(to_json(cell, most_text_of(table)));
     rows.push_back(std::move(values));
   }
   return {{"columns", columns}, {"types", types}, {"rows", std::move(rows)}, {"left_out", table.rows - shown.size()}};
@@ -117,9 +123,9 @@ Json page_table(const Table& table) {
 
 }  // namespace
 
-std::string page_text(std::string_view text) {
-  if (text.size() <= kMostPageTextBytes) return valid_utf8(text);
-  size_t cut = kMostPageTextBytes;
+std::string page_text(std::string_view text, size_t most) {
+  if (text.size() <= most) return valid_utf8(text);
+  size_t cut = most;
   while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;  // not within a character
   return valid_utf8(text.substr(0, cut)) + "…";
 }

@@ -5,12 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "page_data.h"
 #include "src/report/fields/table.h"
 
 namespace skewscope::report {
 
-// Text as the page shows it: valid UTF-8, at most kMostPageTextBytes, then "…".
-std::string page_text(std::string_view text);
+// Text as the page shows it: valid UTF-8, at most `most` bytes, then "…".
+std::string page_text(std::string_view text, size_t most = kMostPageTextBytes);
 
 // A number that JavaScript reads back exactly: beyond 2^53 a string of digits.
 nlohmann::ordered_json exact(int64_t value);

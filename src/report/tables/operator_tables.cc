@@ -3,6 +3,7 @@
 
 #include "skewscope/report.h"
 #include "src/report/fields/columns.h"
+#include "src/report/fields/rank_fields.h"
 
 namespace skewscope::report {
 namespace {
@@ -55,10 +56,10 @@ std::string extents(const int64_t (&size)[3]) {
 
 Table categories_table(const std::vector<CategoryRow>& rows) {
   using Row = CategoryRow;
-  return make_table<Row>(
-      "operator_categories", rows,
-      {column<&Row::category>("category"), column<&Row::recompute>("recompute"), column<&Row::count>("count"),
-       column<&Row::direct_ns>("direct_ns"), column<&Row::share>("share")});
+  return make_table<Row>("operator_categories", rows,
+                         {column<&Row::category>("category"), column<&Row::recompute>("recompute"),
+                          column<&Row::count>("count"), column<&Row::direct_ns>("direct_ns"),
+                          column<&Row::share>("share"), column<&Row::cumulative_share>("cumulative_share")});
 }
 
 Table operators_table(const std::vector<OperatorRow>& rows) {
@@ -70,7 +71,12 @@ Table operators_table(const std::vector<OperatorRow>& rows) {
        column<&Row::calls>("calls"), column<&Row::launches>("launches"), column<&Row::direct_ns>("direct_ns"),
        column<&Row::subtree_ns>("subtree_ns"), column<&Row::host_self_ns>("host_self_ns"),
        column<&Row::host_total_ns>("host_total_ns"), column<&Row::device_self_ns>("device_self_ns"),
-       column<&Row::device_total_ns>("device_total_ns"), column<&Row::share>("share")});
+       column<&Row::device_total_ns>("device_total_ns"), column<&Row::share>("share"),
+       column<&Row::cumulative_share>("cumulative_share"),
+       column<&Row::host_memory_self_bytes>("host_memory_self_bytes"),
+       column<&Row::host_memory_bytes>("host_memory_bytes"),
+       column<&Row::gpu_memory_self_bytes>("gpu_memory_self_bytes"),
+       column<&Row::gpu_memory_bytes>("gpu_memory_bytes")});
 }
 
 Table arguments_table(const std::vector<ArgumentsRow>& rows) {
@@ -136,7 +142,8 @@ Table kernels_table(const std::vector<KernelRow>& rows) {
        known_column<&Row::registers>("registers_per_thread"), known_column<&Row::shared_memory>("shared_memory_bytes"),
        column<&Row::count>("count"), column<&Row::sum_ns>("sum_ns"),
        ColumnOf<Row>{"mean_ns", ColumnType::real, [](const Row& row) { return Cell(row.mean_ns()); }},
-       column<&Row::min_ns>("min_ns"), column<&Row::max_ns>("max_ns"), column<&Row::share>("share")});
+       column<&Row::min_ns>("min_ns"), column<&Row::max_ns>("max_ns"), column<&Row::share>("share"),
+       column<&Row::after_occupancy_query>("after_occupancy_query")});
 }
 
 Table short_bins_table(const std::vector<ShortBin>& rows) {
@@ -238,7 +245,7 @@ Table work_table(const std::vector<WorkRow>& rows) {
 Table modules_table(const std::vector<ModuleRow>& rows) {
   using Row = ModuleRow;
   return make_table<Row>("modules", rows,
-                         {column<&Row::name>("name"), column<&Row::calls>("calls"),
+                         {column<&Row::name>("name"), column<&Row::parent>("parent"), column<&Row::calls>("calls"),
                           column<&Row::host_self_ns>("host_self_ns"), column<&Row::host_total_ns>("host_total_ns"),
                           column<&Row::gpu_ns>("gpu_ns"), column<&Row::backward_gpu_ns>("backward_gpu_ns")});
 }
@@ -247,7 +254,13 @@ Table annotations_table(const std::vector<AnnotationRow>& rows) {
   using Row = AnnotationRow;
   return make_table<Row>("annotations", rows,
                          {column<&Row::name>("name"), column<&Row::on_gpu>("on_gpu"), column<&Row::count>("count"),
-                          column<&Row::total_ns>("total_ns"), column<&Row::gpu_ns>("gpu_ns")});
+                          column<&Row::total_ns>("total_ns"), column<&Row::gpu_ns>("gpu_ns"),
+                          ColumnOf<Row>{"mean_before_first_operator_ns", ColumnType::real, [](const Row& row) {
+                                          return row.with_operators == 0
+                                                     ? Cell()
+                                                     : Cell(static_cast<double>(row.before_first_operator_ns) /
+                                                            static_cast<double>(row.with_operators));
+                                        }}});
 }
 
 Table regions_table(const std::vector<CompiledRegionRow>& rows) {
@@ -257,7 +270,9 @@ Table regions_table(const std::vector<CompiledRegionRow>& rows) {
       {column<&Row::name>("name"), known_column<&Row::frame>("frame"), known_column<&Row::compile>("compile"),
        column<&Row::calls>("calls"), column<&Row::nested>("nested"),
        ColumnOf<Row>{"outer", ColumnType::text, [](const Row& row) { return to_cell(joined(row.outer)); }},
-       column<&Row::host_ns>("host_ns"), column<&Row::gpu_ns>("gpu_ns"), column<&Row::recompiled>("recompiled")});
+       column<&Row::host_ns>("host_ns"), column<&Row::gpu_ns>("gpu_ns"),
+       column<&Row::cache_lookup_ns>("cache_lookup_ns"), column<&Row::prologue_ns>("prologue_ns"),
+       column<&Row::recompiled>("recompiled")});
 }
 
 Table compile_events_table(const std::vector<CompileEventRow>& rows) {
@@ -324,7 +339,12 @@ std::vector<Table> tables_of(const OperatorTables& tables) {
           triton_table(tables.triton),
           graphs_table(tables.graphs),
           path_kinds_table(tables.critical_path.kinds),
-          path_names_table(tables.critical_path.names)};
+          path_names_table(tables.critical_path.names),
+          table_of<OperatorPassFields>(tables.passes),
+          table_of<CallStackFields>(tables.stacks),
+          table_of<MemoryFields>(tables.memory.devices),
+          table_of<MemoryBinFields>(tables.memory.over_time),
+          table_of<MemoryAtPeakFields>(tables.memory.at_peaks)};
 }
 
 }  // namespace skewscope::report

@@ -1,6 +1,7 @@
 // The tables of one trace, column by column: the same names in CSV, SQLite and rank.json.
 #include "skewscope/report.h"
 #include "src/report/fields/columns.h"
+#include "src/report/fields/rank_fields.h"
 
 namespace skewscope::report {
 namespace {
@@ -26,11 +27,13 @@ Table timeline_table(const std::vector<TimelineRow>& rows) {
        part<&RankSummary::exposed_communication_ns>("exposed_communication_ns"),
        part<&RankSummary::exposed_memcpy_ns>("exposed_memcpy_ns"), part<&RankSummary::busy_ns>("busy_ns"),
        part<&RankSummary::idle_ns>("idle_ns"), part<&RankSummary::micro_idle_ns>("micro_idle_ns"),
-       part<&RankSummary::orphan_rows>("orphan_rows"), part<&RankSummary::orphan_ns>("orphan_ns"),
-       ColumnOf<Row>{"place", ColumnType::text, [](const Row& row) {
-                       const bool outside = row.place != StepPlace::step;
-                       return outside ? to_cell(to_string(row.place)) : Cell();
-                     }}});
+       part<&RankSummary::idle_host_wait_ns>("idle_host_wait_ns"),
+       part<&RankSummary::idle_kernel_wait_ns>("idle_kernel_wait_ns"), part<&RankSummary::orphan_rows>("orphan_rows"),
+       part<&RankSummary::orphan_ns>("orphan_ns"), ColumnOf<Row>{"place", ColumnType::text, [](const Row& row) {
+                                                                   const bool outside = row.place != StepPlace::step;
+                                                                   return outside ? to_cell(to_string(row.place))
+                                                                                  : Cell();
+                                                                 }}});
 }
 
 // One row per cause: a stream has three.
@@ -149,7 +152,8 @@ Table kernels_table(const std::vector<KernelTotals>& rows) {
        column<&Row::count>("count"), column<&Row::total_ns>("total_ns"),
        ColumnOf<Row>{"mean_ns", ColumnType::real, [](const Row& row) { return Cell(row.mean_ns()); }},
        column<&Row::shortest_ns>("shortest_ns"), column<&Row::longest_ns>("longest_ns"),
-       column<&Row::deviation_ns>("deviation_ns")});
+       column<&Row::deviation_ns>("deviation_ns"), column<&Row::median_ns>("median_ns"), column<&Row::share>("share"),
+       column<&Row::cumulative_share>("cumulative_share")});
 }
 
 template <size_t kAxis, int64_t (KernelShape::*Sizes)[3]>
@@ -261,6 +265,7 @@ Table evidence_table(const std::vector<Advice>& advice) {
 
 std::vector<Table> tables_of(const RankTables& tables) {
   std::vector<Table> all = {timeline_table(tables.timeline),
+                            table_of<TimelineBinFields>(tables.over_time),
                             together_table(tables.together),
                             streams_table(tables.streams),
                             gaps_table(tables.streams),

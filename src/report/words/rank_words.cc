@@ -9,13 +9,13 @@
 namespace skewscope::report {
 namespace {
 
-std::string sentence(std::string text) {
+std::string full_sentence(std::string text) {
   if (text.empty()) return text;
   if (text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
   return text.back() == '.' ? text : text + ".";
 }
 
-double ratio(int64_t part_ns, int64_t whole_ns) {
+double ratio_of(int64_t part_ns, int64_t whole_ns) {
   return whole_ns == 0 ? 0 : static_cast<double>(part_ns) / static_cast<double>(whole_ns);
 }
 
@@ -31,21 +31,22 @@ std::string verdict_words(const RankReport& report) {
   const TimelineRow& whole = report.tables.timeline.front();
   if (whole.gpu_rows == 0) return "This trace has no GPU rows: a CPU-only process, or recorded without GPU activity.";
   const RankSummary& t = whole.timeline;
-  std::string text = fmt::format("The GPU works {} of {} and is idle {}.", human_percent(ratio(t.busy_ns, t.total_ns)),
-                                 human_duration(t.total_ns), human_percent(ratio(t.idle_ns, t.total_ns)));
+  std::string text =
+      fmt::format("The GPU works {} of {} and is idle {}.", human_percent(ratio_of(t.busy_ns, t.total_ns)),
+                  human_duration(t.total_ns), human_percent(ratio_of(t.idle_ns, t.total_ns)));
   const Advice* const first = first_finding(report);
   if (first == nullptr) return text + " No rule found anything that is worth fixing.";
-  text += fmt::format(" {}", sentence(first->code + ": " + first->meaning));
+  text += fmt::format(" {}", full_sentence(first->code + ": " + first->meaning));
   if (first->saves_at_most_ns >= 0) {
     text += fmt::format(" Fixing it saves at most {} ({}).", human_duration(first->saves_at_most_ns),
-                        human_percent(ratio(first->saves_at_most_ns, first->window_ns)));
+                        human_percent(ratio_of(first->saves_at_most_ns, first->window_ns)));
   }
   return text;
 }
 
 std::string next_words(const RankReport& report) {
   const Advice* const first = first_finding(report);
-  return first == nullptr ? "" : sentence(first->action);
+  return first == nullptr ? "" : full_sentence(first->action);
 }
 
 }  // namespace skewscope::report
