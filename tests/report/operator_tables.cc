@@ -102,6 +102,6 @@ TEST_CASE("the summary of a rank tells its critical path by kind, and three name
   const std::string text = rank_text(report);
   CHECK(text.find("\nCritical path 1.00 ms of 2 steps: between operators 40 %, launch delay 40 %,\n"
                   "communication 20 %\n") != std::string::npos);
-  CHECK(text.find("\n  gemm                                    launch delay") != std::string::npos);
+  CHECK(text.find("launch delay      2") != std::string::npos);
   for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) CHECK(end - at <= 80);
 }
