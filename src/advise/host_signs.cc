@@ -81,12 +81,14 @@ std::optional<Advice> launch_bound(const View& view, const Rule& rule) {
   for (const LaunchBound& device : view.tables.launch_bound) {
     if (device.stretches > 0) {
       advice.evidence.push_back(
-          {fmt::format("longest stretch of GPU {}", device.device), device.longest_rows, device.longest_ns});
+          {fmt::format("longest stretch, device {}", device.device), device.longest_rows, device.longest_ns});
     }
   }
-  const std::string gpu = view.tables.launch_bound.size() > 1 ? fmt::format("GPU {}", worst->device) : "the GPU";
-  advice.sign = fmt::format("{} waited for the CPU {} times, {} in all ({} of the window)", gpu, worst->rows,
-                            human_duration(worst->idle_ns), human_percent(view.share(worst->idle_ns)));
+  const std::string rows =
+      view.tables.launch_bound.size() > 1 ? fmt::format("rows of GPU {}", worst->device) : "GPU rows";
+  advice.sign =
+      fmt::format("{} {} began only when their launch arrived, after {} of idling ({} of the window)", worst->rows,
+                  rows, human_duration(worst->idle_ns), human_percent(view.share(worst->idle_ns)));
   advice.saves_at_most_ns = worst->idle_ns;
   return advice;
 }
@@ -147,7 +149,7 @@ std::optional<Advice> profiler_buffers(const View& view, const Rule& rule) {
     advice.evidence.push_back({row.name, row.count, row.total_ns});
   }
   if (static_cast<double>(total_ns) < threshold(rule, "time_ns")) return {};
-  advice.sign = fmt::format("the profiler spent {} on its own buffers, {} times", human_duration(total_ns), count);
+  advice.sign = fmt::format("the profiler spent {} on its buffers, events: {}", human_duration(total_ns), count);
   return advice;
 }
 

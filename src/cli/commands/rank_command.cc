@@ -1,6 +1,7 @@
 #include "rank_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "skewscope/efficiency/call_script.h"
 #include "skewscope/examine.h"
@@ -124,6 +125,7 @@ ExitCode run_rank(const RankOptions& options) {
   if (options.common.quiet && !options.json) return kDone;
   RankTextOptions text = options.text;
   text.rules = options.common.verbose > 0;
+  text.columns = terminal_columns(STDOUT_FILENO);
   const bool fine =
       print(options.json ? rank_json(report.value(), SKEWSCOPE_VERSION) : rank_text(report.value(), text));
   return fine ? kDone : fail({ErrorKind::output, "cannot write to standard output"});

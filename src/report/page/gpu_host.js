@@ -14,7 +14,7 @@ export function hostSection(data) {
   if ((data.tables.host_calls?.rows.length ?? 0) === 0) return undefined;
   return section("host-calls", "Calls of the CPU",
     element("p", { class: "soft" }, "Calls of the runtime and the driver. A call that waits for the GPU costs the idle time after it, not its own length."),
-    dataTable(data, "host_calls", [["name", "Call"], ["count", "Count"], ["total_ns", "Time"], ["longest_ns", "Longest"], ["waits_for_gpu", "Waits for the GPU"],
+    dataTable(data, "host_calls", [["name", "Call"], ["count", "Count"], ["total_ns", "Time"], ["longest_ns", "Longest"], ["in_steps", "In steps", { meaning: "Calls within the steps; the profiler itself waits for the GPU after the last one." }], ["waits_for_gpu", "Waits for the GPU"],
       ["idle_after_ns", "GPU idle after it"]], { sortBy: "total_ns" }));
 }
 

@@ -74,6 +74,29 @@ export function idleSection(data) {
       ["count", "Gaps"], ["total_ns", "In all"], ["median_ns", "Median"], ["most_ns", "Longest"]], { rows: records(data.tables.gaps).filter((row) => row.count > 0), sortBy: "total_ns" }));
 }
 
+const kPathWords = { host_operator: "operators on the CPU", runtime_call: "calls of the runtime", between_operators: "CPU between operators", launch_delay: "launch delay", computation: "computing",
+  communication: "communication", copy: "copies", kernel_delay: "delay between kernels", synchronization: "synchronization", unexplained: "unexplained" };
+const kindColumn = ["kind", "What", { text: (row) => kPathWords[row.kind] ?? row.kind }];
+
+// All steps together.
+function pathByKind(rows) {
+  const sums = new Map();
+  for (const row of rows) sums.set(row.kind, (sums.get(row.kind) ?? 0) + row.time_ns);
+  const all_ns = rows.reduce((sum, row) => sum + row.time_ns, 0);
+  return [...sums].map(([kind, time_ns]) => ({ kind, time_ns, share: time_ns / Math.max(1, all_ns) })).sort((a, b) => b.time_ns - a.time_ns);
+}
+
+export function pathSection(data) {
+  const rows = data.tables.critical_path === undefined ? [] : pathByKind(records(data.tables.critical_path));
+  if (rows.length === 0) return undefined;
+  const share = ["share", "Share", { share: (row) => row.share, text: (row) => percent(row.share), meaning: "Part of the length of all steps." }];
+  return section("path", "Critical path",
+    element("p", { class: "soft" }, "At every moment of a step, the one thing that the program was waiting for. Only what lies on it makes the step longer."),
+    dataTable(data, "critical_path", [kindColumn, ["time_ns", "Time"], share], { rows, copied: undefined }),
+    element("h3", {}, "What took most of it"),
+    dataTable(data, "critical_path_names", [["name", "Name", { cut: true, text: (row) => row.name ?? "–" }], kindColumn, ["count", "Times"], ["time_ns", "Time"], share], { sortBy: "time_ns" }));
+}
+
 function queueOption(rows, streams) {
   return {
     grid: { left: 56, right: 16, top: 34, bottom: 72 },

@@ -14,7 +14,7 @@ import { glossarySection, linkWords } from "./glossary.js";
 import { compiledSection, copiesSection, hostSection, memorySection } from "./gpu_host.js";
 import { modulesSection } from "./gpu_modules.js";
 import { gpuFindings, gpuHeading, gpuVerdict } from "./gpu_summary.js";
-import { idleSection, launchesSection, timelineSection } from "./gpu_time.js";
+import { idleSection, launchesSection, pathSection, timelineSection } from "./gpu_time.js";
 import { categoriesSection, operatorsSection, rooflineSection } from "./gpu_work.js";
 import { latenessSection } from "./lateness.js";
 import { lossesSection } from "./losses.js";
@@ -35,7 +35,7 @@ const kDocuments = {
   "skewscope.compare-page/1": [compareHeading, compareVerdict, stepSection, rankChangesSection, collectiveChangesSection,
     workChangesSection, qualitySection, compareMethod, glossarySection],
   "skewscope.rank-page/1": [gpuHeading, gpuVerdict, gpuFindings, timelineSection, idleSection, categoriesSection, operatorsSection, rooflineSection,
-    modulesSection, memorySection, copiesSection, launchesSection, hostSection, compiledSection, qualitySection, glossarySection],
+    modulesSection, pathSection, memorySection, copiesSection, launchesSection, hostSection, compiledSection, qualitySection, glossarySection],
 };
 
 // What a chart shows stands in a table, for who cannot see it: of its section, else of the ranks.

@@ -211,11 +211,12 @@ std::string copies_section(const RankReport& report, const RankTextOptions& opti
 }
 
 std::string waits_section(const RankReport& report, const RankTextOptions& options) {
-  RankTable table(options, "Call that waits for the GPU", {{"count", 7}, {"time", 10}, {"GPU idle after it", 19}});
+  RankTable table(options, "Call that waits for the GPU",
+                  {{"count", 7}, {"in steps", 10}, {"time", 10}, {"GPU idle after it", 19}});
   for (const HostCallTotals& call : report.tables.calls) {
     if (!call.waits) continue;
-    table.add(call.name,
-              {std::to_string(call.count), human_duration(call.total_ns), human_duration(call.idle_after_ns)});
+    table.add(call.name, {std::to_string(call.count), std::to_string(call.in_steps), human_duration(call.total_ns),
+                          human_duration(call.idle_after_ns)});
   }
   return table.text(0, "");
 }

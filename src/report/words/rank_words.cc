@@ -36,7 +36,8 @@ std::string verdict_words(const RankReport& report) {
                   human_duration(t.total_ns), human_percent(ratio_of(t.idle_ns, t.total_ns)));
   const Advice* const first = first_finding(report);
   if (first == nullptr) return text + " No rule found anything that is worth fixing.";
-  text += fmt::format(" {}", full_sentence(first->code + ": " + first->meaning));
+  const bool named = first->meaning.starts_with(first->code + ":");
+  text += fmt::format(" {}", full_sentence(named ? first->meaning : first->code + ": " + first->meaning));
   if (first->saves_at_most_ns >= 0) {
     text += fmt::format(" Fixing it saves at most {} ({}).", human_duration(first->saves_at_most_ns),
                         human_percent(ratio_of(first->saves_at_most_ns, first->window_ns)));
