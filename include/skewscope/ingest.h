@@ -89,7 +89,7 @@ Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const Inge
 struct InspectedJob {
   FoundJob found;
   int32_t ranks = 0, sessions = 1;
-  std::string vendor;
+  JobVendor vendor = JobVendor::unknown;
 };
 struct InspectedFiles {
   std::vector<InspectedJob> jobs;  // by time

@@ -1,10 +1,10 @@
 #include "assemble_job.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -16,6 +16,27 @@
 
 namespace skewscope::ingest {
 namespace {
+
+JobVendor vendor_of(const std::vector<RankTrace>& traces) {
+  std::optional<GpuVendor> found;
+  for (const RankTrace& trace : traces) {
+    if (trace.gpu.size() == 0) continue;
+    if (found && *found != trace.vendor) return JobVendor::mixed;
+    found = trace.vendor;
+  }
+  if (!found) return JobVendor::cpu;
+  switch (*found) {
+    case GpuVendor::nvidia:
+      return JobVendor::nvidia;
+    case GpuVendor::amd:
+      return JobVendor::amd;
+    case GpuVendor::intel:
+      return JobVendor::intel;
+    case GpuVendor::other:
+      break;
+  }
+  return JobVendor::unknown;
+}
 
 class Assembler {
  public:
@@ -240,13 +261,7 @@ class Assembler {
 
   void describe_job() {
     JobTrace& job = result_.job;
-    static constexpr std::array kNames = {"nvidia", "amd", "intel", ""};
-    std::set<GpuVendor> vendors;
-    for (const RankTrace& trace : job.traces) {
-      if (trace.gpu.size() == 0) continue;
-      vendors.insert(trace.vendor);
-    }
-    job.vendor = vendors.empty() ? "cpu" : vendors.size() > 1 ? "mixed" : kNames[static_cast<size_t>(*vendors.begin())];
+    job.vendor = vendor_of(job.traces);
     for (const TraceFile& file : files_) {
       job.bytes_read += file.bytes;
       job.events_read += file.events;

@@ -88,18 +88,6 @@ const char* to_string(SplitReason reason) {
   return "semantics";
 }
 
-const char* to_string(StepBasis basis) {
-  switch (basis) {
-    case StepBasis::none:
-      return "";
-    case StepBasis::gpu:
-      return "gpu";
-    case StepBasis::host:
-      return "host";
-  }
-  return "";
-}
-
 const char* to_string(SplitBasis basis) { return basis == SplitBasis::clocks ? "clocks" : "durations"; }
 
 const char* to_string(SplitNote note) {

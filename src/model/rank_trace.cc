@@ -128,6 +128,24 @@ void for_each_row_column(RankTrace& trace, const Visit& visit) {
 
 }  // namespace
 
+const char* to_string(JobVendor vendor) {
+  switch (vendor) {
+    case JobVendor::unknown:
+      return "";
+    case JobVendor::nvidia:
+      return "nvidia";
+    case JobVendor::amd:
+      return "amd";
+    case JobVendor::intel:
+      return "intel";
+    case JobVendor::cpu:
+      return "cpu";
+    case JobVendor::mixed:
+      return "mixed";
+  }
+  return "";
+}
+
 const char* to_string(MetadataSource source) {
   switch (source) {
     case MetadataSource::kernel_args:

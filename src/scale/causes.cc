@@ -48,7 +48,7 @@ std::vector<Cause> share_points(std::vector<Cause> causes, const ScaleReport::Lo
   std::stable_sort(causes.begin(), causes.end(), [](const Cause& a, const Cause& b) { return a.points > b.points; });
   std::vector<Cause> named;
   Cause other;
-  other.kind = "other";
+  other.kind = LossCause::other;
   for (Cause& c : causes) {
     if (named.size() < kMostCauses && c.points >= kWorthNaming * loss.points) {
       named.push_back(std::move(c));
@@ -103,7 +103,7 @@ std::vector<Cause> communicators_that(const Pair& pair, Part part) {
   std::vector<Cause> causes;
   for (const auto& [key, times] : by_role(pair.after, part)) {
     Cause cause;
-    cause.kind = "communicator";
+    cause.kind = LossCause::communicator;
     std::tie(cause.communicator, cause.op, cause.dtype) = key;
     cause.communicators = standing_out(times);
     const auto was = before.find(key);
@@ -169,7 +169,7 @@ std::vector<int32_t> late_hosts(const JobReport& report) {
 
 Cause hosts(const Pair& pair) {
   Cause cause;
-  cause.kind = "host";
+  cause.kind = LossCause::host;
   cause.ranks = late_hosts(pair.after);
   return cause;
 }
@@ -231,7 +231,7 @@ std::vector<Cause> idling_that(const Pair& pair) {
   Cause of_hosts = hosts(pair), idle;
   of_hosts.before_ns = mean_of(pair.before, until_launched);
   of_hosts.after_ns = mean_of(pair.after, until_launched);
-  idle.kind = "idle";
+  idle.kind = LossCause::idle;
   idle.before_ns = mean_of(pair.before, otherwise);
   idle.after_ns = mean_of(pair.after, otherwise);
   return {of_hosts, idle};
@@ -283,7 +283,7 @@ std::vector<Cause> ranks_that(const Pair& pair, int64_t JobReport::RankRow::*par
   const Excess after = excess_of(pair.after, part);
   if (after.ranks.empty()) return {};
   Cause cause;
-  cause.kind = "rank";
+  cause.kind = LossCause::rank;
   cause.ranks = after.ranks;
   cause.before_ns = excess_of(pair.before, part).ns;
   cause.after_ns = after.ns;
@@ -311,7 +311,7 @@ std::vector<Cause> work_that_does_not_shrink(const Pair& pair, Scaling scaling) 
   std::vector<Cause> causes;
   for (const auto& [name, after_ns] : kernels_of(pair.after)) {
     Cause cause;
-    cause.kind = "operator";
+    cause.kind = LossCause::kernel_operator;
     cause.name = name;
     const auto was = before.find(name);
     cause.before_ns = was == before.end() ? 0 : was->second * ideal;
@@ -320,7 +320,7 @@ std::vector<Cause> work_that_does_not_shrink(const Pair& pair, Scaling scaling) 
   }
   if (!causes.empty()) return causes;
   Cause all;
-  all.kind = "rank";
+  all.kind = LossCause::rank;
   for (const JobReport::RankRow& r : pair.after.ranks) all.ranks.push_back(r.rank);
   all.before_ns = pair.before_run.compute_ns * ideal;
   all.after_ns = pair.after_run.compute_ns;
@@ -332,17 +332,18 @@ std::vector<Cause> work_that_does_not_shrink(const Pair& pair, Scaling scaling) 
 std::vector<Cause> causes_of(const ScaleReport::Loss& loss, const Pair& pair, Scaling scaling) {
   if (loss.points <= 0) return {};
   std::vector<Cause> causes;
-  if (loss.factor == "load_balance") causes = ranks_that(pair, &JobReport::RankRow::compute_ns);
-  if (loss.factor == "orchestration") causes = idling_that(pair);
-  if (loss.factor == "serialization") causes = waits_and_idling_that(pair);
-  if (loss.factor == "transfer") causes = communicators_that(pair, &JobReport::CollectiveRow::exposed_transfer_ns);
-  if (loss.factor == "communication" || loss.factor == "gpu_communication") {
-    causes = loss.factor == "communication" ? waits_and_idling_that(pair) : waits_that(pair);
+  if (loss.factor == ScaleFactor::load_balance) causes = ranks_that(pair, &JobReport::RankRow::compute_ns);
+  if (loss.factor == ScaleFactor::orchestration) causes = idling_that(pair);
+  if (loss.factor == ScaleFactor::serialization) causes = waits_and_idling_that(pair);
+  if (loss.factor == ScaleFactor::transfer)
+    causes = communicators_that(pair, &JobReport::CollectiveRow::exposed_transfer_ns);
+  if (loss.factor == ScaleFactor::communication || loss.factor == ScaleFactor::gpu_communication) {
+    causes = loss.factor == ScaleFactor::communication ? waits_and_idling_that(pair) : waits_that(pair);
     for (Cause& transfer : communicators_that(pair, &JobReport::CollectiveRow::exposed_transfer_ns)) {
       causes.push_back(std::move(transfer));
     }
   }
-  if (loss.factor == "computation_scaling") causes = work_that_does_not_shrink(pair, scaling);
+  if (loss.factor == ScaleFactor::computation_scaling) causes = work_that_does_not_shrink(pair, scaling);
   return share_points(std::move(causes), loss, pair);
 }
 

@@ -18,15 +18,17 @@ namespace {
 
 constexpr double kSameCollectives = 0.05, kSameOperations = 0.1, kSameRows = 0.1;
 
-bool of_older_version(const JobReport& report) { return !report.steps.empty() && report.job.step_basis.empty(); }
+bool of_older_version(const JobReport& report) {
+  return !report.steps.empty() && report.job.step_basis == StepBasis::none;
+}
 
 std::string basis_words(const JobReport& report) {
   if (report.steps.empty()) return "has no steps (no ProfilerStep is recorded)";
   if (of_older_version(report)) {
     return "is a report of an older skewscope, whose steps are windows of the hosts (make it again)";
   }
-  return report.job.step_basis == "gpu" ? "has steps as its GPUs ran them"
-                                        : "has no GPU and steps as its hosts ran them";
+  return report.job.step_basis == StepBasis::gpu ? "has steps as its GPUs ran them"
+                                                 : "has no GPU and steps as its hosts ran them";
 }
 
 bool differ(double a, double b, double share) { return std::fabs(a - b) > share * std::max(a, b); }

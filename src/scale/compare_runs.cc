@@ -95,15 +95,15 @@ void for_each_change(const Series<Key>& base, const Steps& base_steps, const Ser
 }
 
 struct NamedPart {
-  const char* name;
+  TimePart part;
   int64_t JobReport::RankStep::*member;
 };
-constexpr NamedPart kParts[] = {{"compute", &JobReport::RankStep::compute_ns},
-                                {"exposed_transfer", &JobReport::RankStep::exposed_transfer_ns},
-                                {"exposed_wait", &JobReport::RankStep::exposed_wait_ns},
-                                {"exposed_unattributed", &JobReport::RankStep::exposed_unattributed_ns},
-                                {"exposed_memcpy", &JobReport::RankStep::exposed_memcpy_ns},
-                                {"idle", &JobReport::RankStep::idle_ns}};
+constexpr NamedPart kParts[] = {{TimePart::compute, &JobReport::RankStep::compute_ns},
+                                {TimePart::exposed_transfer, &JobReport::RankStep::exposed_transfer_ns},
+                                {TimePart::exposed_wait, &JobReport::RankStep::exposed_wait_ns},
+                                {TimePart::exposed_unattributed, &JobReport::RankStep::exposed_unattributed_ns},
+                                {TimePart::exposed_memcpy, &JobReport::RankStep::exposed_memcpy_ns},
+                                {TimePart::idle, &JobReport::RankStep::idle_ns}};
 constexpr size_t kPartCount = std::size(kParts);
 
 using RankAndPart = std::pair<int32_t, size_t>;
@@ -134,13 +134,13 @@ Series<size_t> part_series(const JobReport& report, const Steps& steps) {
 }
 
 struct NamedCallPart {
-  const char* name;
+  TimePart part;
   int64_t JobReport::CollectiveStep::*member;
 };
-constexpr NamedCallPart kCallParts[] = {{"wait", &JobReport::CollectiveStep::wait_ns},
-                                        {"transfer", &JobReport::CollectiveStep::transfer_ns},
-                                        {"exposed_wait", &JobReport::CollectiveStep::exposed_wait_ns},
-                                        {"exposed_transfer", &JobReport::CollectiveStep::exposed_transfer_ns}};
+constexpr NamedCallPart kCallParts[] = {{TimePart::wait, &JobReport::CollectiveStep::wait_ns},
+                                        {TimePart::transfer, &JobReport::CollectiveStep::transfer_ns},
+                                        {TimePart::exposed_wait, &JobReport::CollectiveStep::exposed_wait_ns},
+                                        {TimePart::exposed_transfer, &JobReport::CollectiveStep::exposed_transfer_ns}};
 
 // The same communicator in both runs: role, members, and which of several that are equal in these.
 struct CommunicatorKey {
@@ -197,7 +197,7 @@ std::vector<CompareReport::CollectivePart> compare_calls(const BothRuns& runs, b
                   [&](const CallKey& key, const Change& change) {
                     const CommunicatorKey& communicator = std::get<0>(key);
                     rows.push_back({ids.at(communicator), communicator.role, communicator.members, std::get<1>(key),
-                                    std::get<2>(key), std::get<3>(key), kCallParts[std::get<4>(key)].name, change});
+                                    std::get<2>(key), std::get<3>(key), kCallParts[std::get<4>(key)].part, change});
                   });
   mark_significant(rows);
   return rows;
@@ -207,11 +207,11 @@ void compare_parts(const BothRuns& runs, CompareReport& out) {
   const auto base = rank_series(runs.base, runs.base_steps), now = rank_series(runs.now, runs.now_steps);
   if (base.empty() || now.empty()) return;
   for_each_change(base, runs.base_steps, now, runs.now_steps, [&](const RankAndPart& key, const Change& change) {
-    out.ranks.push_back({key.first, kParts[key.second].name, change});
+    out.ranks.push_back({key.first, kParts[key.second].part, change});
   });
   for_each_change(part_series(runs.base_told, runs.base_steps), runs.base_steps,
                   part_series(runs.now_told, runs.now_steps), runs.now_steps, [&](size_t part, const Change& change) {
-                    out.parts.push_back({kParts[part].name, change});
+                    out.parts.push_back({kParts[part].part, change});
                   });
   mark_significant(out.ranks);
   mark_significant(out.parts);

@@ -15,7 +15,7 @@ namespace skewscope::scale {
 namespace {
 
 struct Factor {
-  const char* name;
+  ScaleFactor name;
   double before, after;
 };
 
@@ -33,22 +33,23 @@ double logarithmic_mean(double a, double b) {
 std::vector<ScaleReport::Loss> losses_between(const std::vector<ScaleReport::Run>& runs, size_t from, size_t to) {
   using Run = ScaleReport::Run;
   const Run &a = runs[from], &b = runs[to];
-  const auto ratio = [&](const char* name, double JobReport::Efficiency::*value) {
+  const auto ratio = [&](ScaleFactor name, double JobReport::Efficiency::*value) {
     return Factor{name, a.efficiency.*value, b.efficiency.*value};
   };
   using E = JobReport::Efficiency;
-  std::vector<Factor> pop = {{"computation_scaling", a.computation_scaling, b.computation_scaling},
-                             ratio("load_balance", &E::load_balance)};
-  const std::vector<Factor> network = {ratio("serialization", &E::serialization), ratio("transfer", &E::transfer)};
-  const std::vector<Factor> whole = {ratio("communication", &E::communication)};
+  std::vector<Factor> pop = {{ScaleFactor::computation_scaling, a.computation_scaling, b.computation_scaling},
+                             ratio(ScaleFactor::load_balance, &E::load_balance)};
+  const std::vector<Factor> network = {ratio(ScaleFactor::serialization, &E::serialization),
+                                       ratio(ScaleFactor::transfer, &E::transfer)};
+  const std::vector<Factor> whole = {ratio(ScaleFactor::communication, &E::communication)};
   const std::vector<Factor>& rest = determined(network) ? network : whole;
   pop.insert(pop.end(), rest.begin(), rest.end());
-  const std::vector<Factor> gpu = {ratio("gpu_communication", &E::gpu_communication),
-                                   ratio("orchestration", &E::orchestration)};
+  const std::vector<Factor> gpu = {ratio(ScaleFactor::gpu_communication, &E::gpu_communication),
+                                   ratio(ScaleFactor::orchestration, &E::orchestration)};
   std::vector<ScaleReport::Loss> losses;
   if (a.global <= 0 || b.global <= 0 || !determined(pop)) return losses;
   const double mean = logarithmic_mean(a.global, b.global);
-  const auto add = [&](const char* tree, const std::vector<Factor>& factors) {
+  const auto add = [&](FactorTree tree, const std::vector<Factor>& factors) {
     if (!determined(factors)) return;
     for (const Factor& f : factors) {
       ScaleReport::Loss loss;
@@ -62,8 +63,8 @@ std::vector<ScaleReport::Loss> losses_between(const std::vector<ScaleReport::Run
       losses.push_back(std::move(loss));
     }
   };
-  add("pop", pop);
-  add("gpu", gpu);
+  add(FactorTree::pop, pop);
+  add(FactorTree::gpu, gpu);
   return losses;
 }
 

@@ -53,7 +53,7 @@ TEST_CASE("dlrm_8rank: 8 ranks of 8, each with 5 all_to_all and 3 all_reduce of 
   const JobTrace& job = ingested->job;
   REQUIRE(job.traces.size() == 8);
   CHECK(job.world_size == 8);
-  CHECK(job.vendor == "nvidia");
+  CHECK(job.vendor == JobVendor::nvidia);
   CHECK(job.name == "dlrm_8rank");
   CHECK(job.sessions == 1);
   const std::vector<std::pair<CollectiveKind, int64_t>> expected = {
@@ -154,7 +154,7 @@ TEST_CASE("mi300_rank0of8: 17 calls, the 5 at the head without metadata, on devi
   const auto ingested = ingest_real("single/tracelens/mi300_rank0of8_resnet_checkpoint.json.gz");
   if (!ingested) return;
   const RankTrace& trace = ingested->job.traces[0];
-  CHECK(ingested->job.vendor == "amd");
+  CHECK(ingested->job.vendor == JobVendor::amd);
   CHECK(trace.device == 2);
   REQUIRE(trace.calls.size() == 17);
   for (size_t i = 0; i < 17; ++i) {
@@ -194,7 +194,7 @@ TEST_CASE("gloo_rank34of300: rank 34 of 300 without a GPU, ten calls") {
   const JobTrace& job = ingested->job;
   CHECK(job.traces[0].rank == Rank(34));
   CHECK(job.world_size == 300);
-  CHECK(job.vendor == "cpu");
+  CHECK(job.vendor == JobVendor::cpu);
   REQUIRE(job.traces[0].calls.size() == 10);
   CHECK(job.traces[0].calls[0].in_elements == 321271);
   CHECK(job.traces[0].calls[0].step == 551);

@@ -75,7 +75,7 @@ TEST_CASE("traces are sorted by rank, whatever their names, and share one string
   CHECK(job.strings.view(job.traces[1].gpu.name[0]) == kAllReduce);
   CHECK(job.world_size == 2);
   CHECK(job.sessions == 1);
-  CHECK(job.vendor == "nvidia");
+  CHECK(job.vendor == JobVendor::nvidia);
   CHECK(find(job.findings, "missing-ranks") == nullptr);
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("a front end alone is the trace the user asked about") {
   const auto assembled = assemble(contents(std::move(b)));
   REQUIRE(assembled.ok());
   CHECK(assembled.value().job.traces.size() == 1);
-  CHECK(assembled.value().job.vendor == "cpu");
+  CHECK(assembled.value().job.vendor == JobVendor::cpu);
 }
 
 TEST_CASE("no usable file at all is no_input and says why") {
@@ -226,8 +226,8 @@ TEST_CASE("two vendors in one job are mixed") {
     b.content().hip_properties = true;
     return b;
   };
-  CHECK(assemble(contents(amd(), rank_file("b.json", 1, 2, "0", "[0, 1]", 2))).value().job.vendor == "mixed");
-  CHECK(assemble(contents(amd())).value().job.vendor == "amd");
+  CHECK(assemble(contents(amd(), rank_file("b.json", 1, 2, "0", "[0, 1]", 2))).value().job.vendor == JobVendor::mixed);
+  CHECK(assemble(contents(amd())).value().job.vendor == JobVendor::amd);
 }
 
 TEST_CASE("findings of a file carry the rank it turned out to be") {

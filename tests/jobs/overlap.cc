@@ -86,7 +86,7 @@ void check_overlap_sums(const JobReport& report) {
   CHECK(transfer == 0);
   CHECK(exposed_wait == 0);
   CHECK(exposed_transfer == 0);
-  if (report.job.vendor != "cpu") CHECK(exposed == 0);  // timelines are of GPUs
+  if (report.job.vendor != JobVendor::cpu) CHECK(exposed == 0);  // timelines are of GPUs
 }
 
 // Calls by operation and phase.

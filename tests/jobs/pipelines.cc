@@ -71,7 +71,7 @@ JobReport recorded(const std::string& set) {
 struct KnownPipeline {
   const char* set;
   int32_t micro_batches, virtual_stages;
-  const char* schedule;
+  PipelineSchedule schedule;
 };
 
 }  // namespace
@@ -88,7 +88,7 @@ TEST_CASE("a simulated pipeline is recognised, its bubble is the simulator's and
         CHECK(found.stages == pp);
         CHECK(found.micro_batches == m);
         CHECK(found.virtual_stages == v);
-        CHECK(found.schedule == (v > 1 ? "interleaved" : "1f1b"));
+        CHECK(found.schedule == (v > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b));
         REQUIRE(found.by_stage.size() == static_cast<size_t>(pp));
         CHECK(found.by_stage.back().ranks == std::vector<int32_t>{2 * pp - 2, 2 * pp - 1});
         CHECK(std::abs(found.bubble_share - job.true_bubble_share) < kTwoPoints);
@@ -154,11 +154,13 @@ TEST_CASE("without a stage's traces nothing is said of a pipeline") {
 
 TEST_CASE("recorded pipelines are what their programs are") {
   for (const KnownPipeline& known :
-       {KnownPipeline{"pipeline", 4, 1, "gpipe"}, KnownPipeline{"pipeline_batched", 4, 1, "gpipe"},
-        KnownPipeline{"pipeline_batched_gap", 4, 1, "gpipe"}, KnownPipeline{"pipeline_1f1b", 8, 1, "1f1b"},
-        KnownPipeline{"pipeline_interleaved", 8, 2, "interleaved"},
-        KnownPipeline{"pipeline_interleaved_torch", 8, 2, "interleaved"},
-        KnownPipeline{"pipeline_interleaved_ticks", 8, 2, "interleaved"}}) {
+       {KnownPipeline{"pipeline", 4, 1, PipelineSchedule::gpipe},
+        KnownPipeline{"pipeline_batched", 4, 1, PipelineSchedule::gpipe},
+        KnownPipeline{"pipeline_batched_gap", 4, 1, PipelineSchedule::gpipe},
+        KnownPipeline{"pipeline_1f1b", 8, 1, PipelineSchedule::one_f_one_b},
+        KnownPipeline{"pipeline_interleaved", 8, 2, PipelineSchedule::interleaved},
+        KnownPipeline{"pipeline_interleaved_torch", 8, 2, PipelineSchedule::interleaved},
+        KnownPipeline{"pipeline_interleaved_ticks", 8, 2, PipelineSchedule::interleaved}}) {
     INFO(known.set);
     const JobReport::Pipeline found = recorded(known.set).pipeline;
     CHECK(found.stages == 4);

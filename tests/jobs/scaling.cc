@@ -60,7 +60,7 @@ double true_global(const Family& f, size_t run) {
 
 const ScaleReport::Loss& loss_of(const ScaleReport& report, int32_t to, const std::string& factor) {
   for (const ScaleReport::Loss& loss : report.losses) {
-    if (report.runs[static_cast<size_t>(loss.to)].world_size == to && loss.factor == factor) return loss;
+    if (report.runs[static_cast<size_t>(loss.to)].world_size == to && to_string(loss.factor) == factor) return loss;
   }
   throw std::logic_error("no loss " + factor);
 }
@@ -78,7 +78,7 @@ void check_points(const Family& f) {
   for (const ScaleReport::Loss& loss : f.report.losses) {
     double points = 0;
     for (const ScaleReport::Cause& cause : loss.causes) points += cause.points;
-    CAPTURE(loss.from, loss.factor);
+    CAPTURE(loss.from, to_string(loss.factor));
     if (!loss.causes.empty()) CHECK(points == Approx(loss.points));
   }
   for (size_t run = 1; run < f.truths.size(); ++run) {
@@ -111,7 +111,7 @@ double charged_to_data_parallel(const Family& f) {
 double charged_to_hosts(const Family& f, int32_t to) {
   double points = 0;
   for (const ScaleReport::Cause& cause : loss_of(f.report, to, "serialization").causes) {
-    if (cause.kind == "host") points += cause.points;
+    if (cause.kind == LossCause::host) points += cause.points;
   }
   return points;
 }
@@ -196,7 +196,7 @@ TEST_CASE("a family whose hosts fall behind as it grows loses to the hosts, by w
     CAPTURE(size);
     for (const char* factor : {"serialization", "orchestration"}) {
       const ScaleReport::Cause& first = loss_of(f.report, size, factor).causes.at(0);
-      CHECK(first.kind == "host");
+      CHECK(first.kind == LossCause::host);
       CHECK(first.ranks.size() == static_cast<size_t>(size));
     }
   }
@@ -213,7 +213,7 @@ TEST_CASE("a rank that holds up a job of every size is named as what the waits a
   const ScaleReport::Loss& loss = loss_of(f.report, 32, "serialization");
   CHECK(loss.points > 2);
   REQUIRE_FALSE(loss.causes.empty());
-  CHECK(loss.causes[0].kind == "host");
+  CHECK(loss.causes[0].kind == LossCause::host);
   CHECK(loss.causes[0].ranks == std::vector<int32_t>{3});
 }
 

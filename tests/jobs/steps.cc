@@ -232,7 +232,7 @@ void check_job_steps(const JobReport& report) {
   }
 }
 
-double part_ns(const CompareReport& report, const std::string& part) {
+double part_ns(const CompareReport& report, TimePart part) {
   for (const CompareReport::Part& row : report.parts) {
     if (row.part == part) return row.change.base_ns;
   }
@@ -247,7 +247,7 @@ TEST_CASE("where hosts run ahead by more than a step, each step is what was laun
   write_two_ranks(folder.path);
   const NamedReport named = report_on_folder(folder.path, AlignMode::wallclock);
   const JobReport& report = named.report;
-  CHECK(report.job.step_basis == "gpu");
+  CHECK(report.job.step_basis == StepBasis::gpu);
 
   // Step 1 lasts until 200, with the kernel of step 2 that runs from 180; it hides as much of the wait from 160 to 190.
   CHECK(parts_of(rank_step(report, 0, 1)) == us(80, 0, 20, 0, 0));
@@ -295,12 +295,12 @@ TEST_CASE("rank, rank_steps, steps, compare and scale say the same of one trace'
   CHECK(same.comparable);
   CHECK(same.diagnostics.empty());
   CHECK(same.base.steps == 3);
-  CHECK(same.base.step_ns == Approx(310'000 / 3.0));                                       // of `steps`
-  CHECK(part_ns(same, "compute") == Approx((80 + 60 + 50 + 90 + 80 + 100) * 1000 / 6.0));  // of `rank_steps`
-  CHECK(part_ns(same, "exposed_wait") == Approx(60 * 1000 / 6.0));
-  CHECK(part_ns(same, "exposed_transfer") == Approx(70 * 1000 / 6.0));
-  CHECK(part_ns(same, "exposed_memcpy") == Approx(10 * 1000 / 6.0));
-  CHECK(part_ns(same, "idle") == Approx(10 * 1000 / 6.0));
+  CHECK(same.base.step_ns == Approx(310'000 / 3.0));                                               // of `steps`
+  CHECK(part_ns(same, TimePart::compute) == Approx((80 + 60 + 50 + 90 + 80 + 100) * 1000 / 6.0));  // of `rank_steps`
+  CHECK(part_ns(same, TimePart::exposed_wait) == Approx(60 * 1000 / 6.0));
+  CHECK(part_ns(same, TimePart::exposed_transfer) == Approx(70 * 1000 / 6.0));
+  CHECK(part_ns(same, TimePart::exposed_memcpy) == Approx(10 * 1000 / 6.0));
+  CHECK(part_ns(same, TimePart::idle) == Approx(10 * 1000 / 6.0));
   for (const CompareReport::RankPart& part : same.ranks) CHECK_FALSE(part.change.significant);
   CHECK_FALSE(same.step.significant);
 
@@ -309,7 +309,7 @@ TEST_CASE("rank, rank_steps, steps, compare and scale say the same of one trace'
   const auto scaled = scale_runs({named, larger});
   REQUIRE(scaled.ok());
   CHECK(scaled.value().runs[0].step_ns == same.base.step_ns);
-  CHECK(scaled.value().runs[0].compute_ns == Approx(part_ns(same, "compute")));
+  CHECK(scaled.value().runs[0].compute_ns == Approx(part_ns(same, TimePart::compute)));
 }
 
 TEST_CASE("in all recorded jobs, steps and what is in none sum to each rank's window, and rank says the same of them") {
@@ -319,7 +319,7 @@ TEST_CASE("in all recorded jobs, steps and what is in none sum to each rank's wi
     INFO(set.path());
     const NamedReport named = report_on_folder(set.path());
     check_job_steps(named.report);
-    if (named.report.job.step_basis != "gpu") continue;
+    if (named.report.job.step_basis != StepBasis::gpu) continue;
     ++on_gpu;
     check_sums(named.report);
     check_rank_says_the_same(named.report, set.path());

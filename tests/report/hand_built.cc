@@ -31,7 +31,7 @@ HandBuilt job_of(int32_t ranks) {
   HandBuilt built;
   built.job.name = "train";
   built.job.world_size = ranks;
-  built.job.vendor = "nvidia";
+  built.job.vendor = JobVendor::nvidia;
   Communicator everyone;
   everyone.name = "0";
   everyone.description = "default_pg";

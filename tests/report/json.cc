@@ -132,7 +132,7 @@ TEST_CASE(
   report.pipeline.stages = 2;
   report.pipeline.micro_batches = 4;
   report.pipeline.virtual_stages = 1;
-  report.pipeline.schedule = "1f1b";
+  report.pipeline.schedule = PipelineSchedule::one_f_one_b;
   report.pipeline.window_ns = 1000;
   report.pipeline.by_stage = {{0, {0, 1}, -1, -1}, {1, {2, 3}, -1, -1}};
   CHECK(schema_violation("report", json_of().dump()) == "");

@@ -118,7 +118,7 @@ TEST_CASE("compare shows what got slower most first, though it may be chance") {
   compared.step.base_ns = compared.step.new_ns = 10'000'000;
   for (const auto& [rank, more, significant] :
        {std::tuple{0, 1e5, true}, std::tuple{1, 9e5, false}, std::tuple{2, 3e5, true}, std::tuple{3, 5e5, false}}) {
-    CompareReport::RankPart part{rank, "compute", {1e6, 1e6 + more, 0.01, significant}};
+    CompareReport::RankPart part{rank, TimePart::compute, {1e6, 1e6 + more, 0.01, significant}};
     compared.ranks.push_back(part);
   }
   const std::string text = terminal_summary(compared, "", false);
@@ -134,11 +134,11 @@ TEST_CASE("scale shows the causes of a loss with most points first") {
   for (ScaleReport::Run& run : report.runs) run.step_ns = 1e6;
   ScaleReport::Loss loss;
   loss.to = 1;
-  loss.tree = "pop";
-  loss.factor = "load_balance";
+  loss.tree = FactorTree::pop;
+  loss.factor = ScaleFactor::load_balance;
   for (const double points : {2.0, 7.0, 4.0}) {
     ScaleReport::Cause cause;
-    cause.kind = "rank";
+    cause.kind = LossCause::rank;
     cause.ranks = {static_cast<int32_t>(points)};
     cause.points = points;
     loss.causes.push_back(cause);

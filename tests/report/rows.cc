@@ -265,7 +265,7 @@ TEST_CASE("calls whose group no trace names are said to be so, with what would t
   CHECK(terminal_summary(r, "", false).find("These traces name groups") != std::string::npos);
   r.communicators.clear();
   CHECK(terminal_summary(r, "", false).find("Record with PyTorch 2.4 or newer") != std::string::npos);
-  r.job.vendor = "cpu";
+  r.job.vendor = JobVendor::cpu;
   CHECK(terminal_summary(r, "", false).find("Record more steps") != std::string::npos);
   for (JobReport::UnmatchedRow& call : r.unmatched) call.reason = UnmatchedReason::no_metadata;
   CHECK(terminal_summary(r, "", false).find("neither group nor partner") != std::string::npos);

@@ -372,7 +372,7 @@ TEST_CASE("a job that may have one rank only is not said to have others") {
 TEST_CASE("the line of the job and that of the clocks say their last word, on a second line where need be") {
   HandBuilt built = skewed_job();
   built.job.name = "a_name_of_some_length";
-  built.job.vendor = "nvidia";
+  built.job.vendor = JobVendor::nvidia;
   built.job.sessions = 12;
   for (int64_t step = 0; step < 40; step += 2) built.job.traces[0].steps.push_back({step, LocalNs{0}, 1});
   const std::string text = terminal_summary(built.report(), "", false);

@@ -13,7 +13,7 @@ CompareReport compared(const NamedReport& base, const NamedReport& now) {
   return std::move(report).value();
 }
 
-const CompareReport::Change& rank_part(const CompareReport& report, int32_t rank, const std::string& part) {
+const CompareReport::Change& rank_part(const CompareReport& report, int32_t rank, TimePart part) {
   for (const CompareReport::RankPart& row : report.ranks) {
     if (row.rank == rank && row.part == part) return row.change;
   }
@@ -58,9 +58,9 @@ TEST_CASE("the rank that computes longer is found among its peers, and parts sum
   slow(base, 2, 0);
   slow(now, 2, 100);
   const CompareReport report = compared(base, now);
-  CHECK(rank_part(report, 2, "compute").change_ns() == Approx(100));
-  CHECK(rank_part(report, 2, "compute").significant);
-  CHECK_FALSE(rank_part(report, 1, "compute").significant);
+  CHECK(rank_part(report, 2, TimePart::compute).change_ns() == Approx(100));
+  CHECK(rank_part(report, 2, TimePart::compute).significant);
+  CHECK_FALSE(rank_part(report, 1, TimePart::compute).significant);
   double sum = 0;
   for (const CompareReport::Part& part : report.parts) sum += part.change.change_ns();
   CHECK(sum == Approx(25));  // of four ranks, one computes 100 more; the steps are as long
@@ -84,8 +84,8 @@ TEST_CASE("a collective is the same in both runs by its communicator's role and 
   for (const auto* rows : {&report.collectives, &report.communicators}) {
     for (const CompareReport::CollectivePart& row : *rows) {
       CHECK(row.communicator == 0);
-      CHECK(row.change.change_ns() == Approx(row.part == "transfer" ? 50 : 0));  // per member
-      CHECK(row.change.significant == (row.part == "transfer"));
+      CHECK(row.change.change_ns() == Approx(row.part == TimePart::transfer ? 50 : 0));  // per member
+      CHECK(row.change.significant == (row.part == TimePart::transfer));
     }
     CHECK(rows->size() == 4);
   }
@@ -136,9 +136,9 @@ TEST_CASE("runs whose steps are not the same thing are refused in plain words") 
   const NamedReport gpu = run("gpu", 2, kCalm, 500);
   NamedReport host = gpu, older = gpu, none = run("none", 2, {}, 0);
   host.name = "host";
-  host.report.job.step_basis = "host";
+  host.report.job.step_basis = StepBasis::host;
   older.name = "older";
-  older.report.job.step_basis = "";
+  older.report.job.step_basis = StepBasis::none;
   none.report.job.window_ns = 6000;
   CHECK(refused(gpu, host).kind == ErrorKind::usage);
   CHECK(refused(gpu, host).message.find("host has no GPU") != std::string::npos);

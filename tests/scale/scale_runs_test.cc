@@ -14,11 +14,11 @@ ScaleReport scaled(const std::vector<NamedReport>& runs, std::optional<Scaling> 
   return std::move(report).value();
 }
 
-const ScaleReport::Loss& loss_of(const ScaleReport& report, const std::string& factor) {
+const ScaleReport::Loss& loss_of(const ScaleReport& report, ScaleFactor factor) {
   for (const ScaleReport::Loss& loss : report.losses) {
     if (loss.factor == factor) return loss;
   }
-  throw std::logic_error("no loss " + factor);
+  throw std::logic_error(std::string("no loss ") + to_string(factor));
 }
 
 ErrorKind kind_of(const std::vector<NamedReport>& runs) {
@@ -68,23 +68,24 @@ TEST_CASE(
   CHECK(report.runs[0].global == Approx(0.4));
   CHECK(report.runs[1].global == Approx(0.3125));
   const double mean = (0.4 - 0.3125) / std::log(0.4 / 0.3125);
-  CHECK(loss_of(report, "load_balance").points == Approx(100 * mean * std::log(0.8 / 0.5)));
-  CHECK(loss_of(report, "transfer").points == Approx(-100 * mean * std::log(0.78125 / 0.625)));
-  CHECK(loss_of(report, "serialization").points == Approx(0).margin(1e-12));
+  CHECK(loss_of(report, ScaleFactor::load_balance).points == Approx(100 * mean * std::log(0.8 / 0.5)));
+  CHECK(loss_of(report, ScaleFactor::transfer).points == Approx(-100 * mean * std::log(0.78125 / 0.625)));
+  CHECK(loss_of(report, ScaleFactor::serialization).points == Approx(0).margin(1e-12));
   double pop = 0, gpu = 0;
-  for (const ScaleReport::Loss& loss : report.losses) (loss.tree == "pop" ? pop : gpu) += loss.points;
+  for (const ScaleReport::Loss& loss : report.losses) (loss.tree == FactorTree::pop ? pop : gpu) += loss.points;
   CHECK(std::fabs(pop - 8.75) < 1e-9);
-  CHECK(gpu == Approx(loss_of(report, "serialization").points + loss_of(report, "transfer").points));
+  CHECK(gpu ==
+        Approx(loss_of(report, ScaleFactor::serialization).points + loss_of(report, ScaleFactor::transfer).points));
 }
 
 TEST_CASE("the rank that computes most is named for lost balance") {
   auto runs = two_sizes();
   runs[1].report.ranks[3].compute_ns += 300;
   const ScaleReport report = scaled(runs);
-  const auto& causes = loss_of(report, "load_balance").causes;
+  const auto& causes = loss_of(report, ScaleFactor::load_balance).causes;
   REQUIRE(causes.size() == 1);
   CHECK(causes[0].ranks == std::vector<int32_t>{3});
-  CHECK(causes[0].points == Approx(loss_of(report, "load_balance").points));
+  CHECK(causes[0].points == Approx(loss_of(report, ScaleFactor::load_balance).points));
 }
 
 TEST_CASE("the communicator whose transfer grew is named for lost transfer, alone among those of its role") {
@@ -108,7 +109,7 @@ TEST_CASE("the communicator whose transfer grew is named for lost transfer, alon
   add(runs[1].report, 2, 2, 210);
   add(runs[1].report, 3, 2, 800);
   const ScaleReport report = scaled(runs);
-  const auto& causes = loss_of(report, "transfer").causes;
+  const auto& causes = loss_of(report, ScaleFactor::transfer).causes;
   REQUIRE(causes.size() == 1);
   CHECK(causes[0].communicator == "dp");
   CHECK(causes[0].op == "all_reduce");
@@ -136,14 +137,14 @@ TEST_CASE("hosts are named for idling until they launch and for the share of wai
   add_wait(CollectiveKind::all_reduce, 2 * 4 * 128);
   add_wait(CollectiveKind::broadcast, 2 * 4 * 4);
   after.causes = {{1, LateCause::host, 0, 75}, {2, LateCause::slower_kernels, 0, 25}};
-  const ScaleReport::Loss loss = loss_of(scaled(runs), "serialization");
+  const ScaleReport::Loss loss = loss_of(scaled(runs), ScaleFactor::serialization);
   REQUIRE(loss.causes.size() == 4);
-  CHECK(loss.causes[0].kind == "host");
+  CHECK(loss.causes[0].kind == LossCause::host);
   CHECK(loss.causes[0].after_ns == Approx(64 + 0.75 * 132));
   CHECK(loss.causes[0].ranks == std::vector<int32_t>{0, 1, 2, 3});
   CHECK(loss.causes[1].after_ns == Approx(32));  // of idling otherwise, and of what is left of the waits
   CHECK(loss.causes[2].after_ns == Approx(32));
-  CHECK(loss.causes[3].kind == "other");
+  CHECK(loss.causes[3].kind == LossCause::other);
   CHECK(loss.causes[3].after_ns == Approx(1));
   CHECK(loss.causes[0].points == Approx(loss.points * 163 / (163 + 32 + 32 + 1)));
   double points = 0;
@@ -151,7 +152,7 @@ TEST_CASE("hosts are named for idling until they launch and for the share of wai
   CHECK(points == Approx(loss.points));
   // The wait that began with one host is as long as all the others' idling.
   after.causes = {{1, LateCause::host, 0, 7500}, {2, LateCause::slower_kernels, 0, 2500}};
-  CHECK(loss_of(scaled(runs), "serialization").causes[0].ranks == std::vector<int32_t>{1});
+  CHECK(loss_of(scaled(runs), ScaleFactor::serialization).causes[0].ranks == std::vector<int32_t>{1});
 }
 
 TEST_CASE("waits of several operations are together no longer than any rank waited") {
@@ -167,7 +168,7 @@ TEST_CASE("waits of several operations are together no longer than any rank wait
     row.exposed_wait_ns = 2 * 4 * 150;
     after.collectives.push_back(row);
   }
-  const ScaleReport::Loss loss = loss_of(scaled(runs), "serialization");
+  const ScaleReport::Loss loss = loss_of(scaled(runs), ScaleFactor::serialization);
   REQUIRE(loss.causes.size() == 2);
   CHECK(loss.causes[0].after_ns == Approx(100));
   CHECK(loss.causes[1].after_ns == Approx(100));
@@ -215,9 +216,9 @@ TEST_CASE("where the job was not replayed, communication is one factor") {
   auto runs = two_sizes();
   for (NamedReport& one : runs) one.report.efficiency.serialization = one.report.efficiency.transfer = -1;
   const ScaleReport report = scaled(runs);
-  CHECK(loss_of(report, "communication").tree == "pop");
+  CHECK(loss_of(report, ScaleFactor::communication).tree == FactorTree::pop);
   double pop = 0;
-  for (const ScaleReport::Loss& loss : report.losses) pop += loss.tree == "pop" ? loss.points : 0;
+  for (const ScaleReport::Loss& loss : report.losses) pop += loss.tree == FactorTree::pop ? loss.points : 0;
   CHECK(std::fabs(pop - 8.75) < 1e-9);
 }
 

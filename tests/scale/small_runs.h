@@ -34,7 +34,7 @@ inline NamedReport run(const std::string& name, int32_t ranks, const std::vector
     step.gpu_rows = 100 * ranks;
     step.collectives = 10 * ranks;
     report.steps.push_back(step);
-    report.job.step_basis = "gpu";
+    report.job.step_basis = StepBasis::gpu;
     for (int32_t r = 0; r < ranks; ++r) {
       JobReport::RankStep part;
       part.rank = r;

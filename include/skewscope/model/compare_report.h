@@ -13,6 +13,19 @@ namespace skewscope {
 // Code of the finding that says why steps of two runs are not compared.
 constexpr FindingCode kStepsNotComparable = "steps-not-comparable";
 
+// What a step, or a call of a collective, consists of.
+enum class TimePart : uint8_t {
+  compute,
+  exposed_transfer,
+  exposed_wait,
+  exposed_unattributed,
+  exposed_memcpy,
+  idle,
+  wait,
+  transfer,
+};
+const char* to_string(TimePart part);
+
 struct CompareReport {
   struct Run {
     std::string name;
@@ -38,14 +51,14 @@ struct CompareReport {
 
   // What the ranks' own steps consist of, mean over ranks: these sum to their mean length.
   struct Part {
-    std::string part;  // compute, exposed_transfer, exposed_wait, exposed_unattributed, exposed_memcpy, idle
+    TimePart part = TimePart::compute;  // compute to idle
     Change change;
   };
   std::vector<Part> parts;
 
   struct RankPart {
     int32_t rank = 0;
-    std::string part;
+    TimePart part = TimePart::compute;
     Change change;
   };
   std::vector<RankPart> ranks;
@@ -57,7 +70,7 @@ struct CompareReport {
     std::vector<int32_t> members;
     std::string op, dtype;
     int64_t bytes = 0;
-    std::string part;  // wait, transfer, exposed_wait, exposed_transfer
+    TimePart part = TimePart::wait;  // wait, transfer, exposed_wait, exposed_transfer
     Change change;
   };
   std::vector<CollectivePart> collectives, communicators;

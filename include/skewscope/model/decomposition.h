@@ -92,10 +92,6 @@ struct TraceTotals {
   int64_t delay_caused_ns = 0;
 };
 
-// A step is what was launched in it, as it ran on the GPU; of a job without a GPU, what its hosts ran.
-enum class StepBasis : uint8_t { none, gpu, host };
-const char* to_string(StepBasis basis);  // "" for none
-
 // One step of the job on the common clock: from when its last rank ended the step before until its last rank ended this
 // one, so that steps that follow one another leave nothing out. Where the step before was not recorded: from when its
 // last rank began it.

@@ -15,7 +15,9 @@
 #include "skewscope/model/clock_model.h"
 #include "skewscope/model/collective_instance.h"
 #include "skewscope/model/found_job.h"
+#include "skewscope/model/pipeline.h"
 #include "skewscope/model/report_values.h"
+#include "skewscope/model/step_spans.h"
 
 namespace skewscope {
 
@@ -27,14 +29,12 @@ struct JobReport {
     std::vector<std::string> hosts;  // sorted
     std::vector<int64_t> steps;      // numbers of ProfilerStep#N seen by any rank, sorted
     int64_t window_start_ns = 0, window_ns = 0;
-    std::string vendor;
+    JobVendor vendor = JobVendor::unknown;
     int32_t sessions = 1;
-    // Steps are "gpu", what was launched in them, as it ran there; "host", what the hosts ran, of a job without a GPU;
-    // "": there are none, or, where there are some, the report is of a version that did not tell.
-    std::string step_basis;
+    StepBasis step_basis = StepBasis::none;  // none where there are steps: a report from before steps were GPU time
   } job;
 
-  // This job and those that lay beside it in what was given, by time.
+  // This job and those that lay next to it in what was given, by time.
   std::vector<FoundJob> jobs_found;
 
   struct Clock {
@@ -295,7 +295,7 @@ struct JobReport {
   // The pipeline that the ranks form, as their messages show it (model/pipeline.h); stages 0: none.
   struct Pipeline {
     int32_t stages = 0, micro_batches = 0, virtual_stages = 0;
-    std::string schedule;      // PipelineSchedule
+    PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
     int64_t window_ns = 0;     // of all its ranks: what the shares are of
     int64_t bubble_ns = -1;    // its ranks stood still for other stages; -1: not known
     double bubble_share = -1;  // of window_ns, as the others; -1: not known
@@ -317,8 +317,8 @@ struct JobReport {
     double bubble = -1;  // 1 - pipeline.schedule_share: what of serialization a pipeline's schedule makes
   } efficiency;
 
-  // Ranks that some session compares, directly or through others: told as a job of their own. In a job of one session,
-  // a component. The job's own steps, what-if, pipeline and efficiency are those of the first, its longest.
+  // Ranks that some session compares, directly or through others: reported as a job of their own. In a job of one
+  // session, a component. The job's own steps, what-if, pipeline and efficiency are those of the first, its longest.
   struct Island {
     std::vector<int32_t> ranks;
     int32_t component = 0;  // row of `components`: the first of them
@@ -394,7 +394,7 @@ JobReport rows_of_ranks(const JobReport& report, const std::vector<int32_t>& ran
 // The longest component of several ranks, to which steps, what-if and window belong; null where it has all ranks.
 const JobReport::Component* longest_component(const JobReport& report);
 
-// Steps that most ranks recorded, by session and number: the steps whose lengths are compared, and their mean told.
+// Steps that most ranks recorded, by session and number: the steps whose lengths are compared, and their mean reported.
 std::vector<const JobReport::StepRow*> whole_steps(const JobReport& report);
 
 }  // namespace skewscope

@@ -32,13 +32,13 @@ struct JobTrace {
   std::string name;  // PT_PROFILER_JOB_NAME where present, else the folder's name
   int32_t world_size = 0;
   WorldSizeSource world_size_source = WorldSizeSource::nobody;
-  int32_t sessions = 1;           // captures; traces carry their session
-  std::string vendor;             // "nvidia", "amd", "intel", "cpu", "mixed"
+  int32_t sessions = 1;  // captures; traces carry their session
+  JobVendor vendor = JobVendor::unknown;
   std::vector<RankTrace> traces;  // sorted by (session, rank); at most one per (session, rank)
   CommunicatorTable communicators;
   StringTable strings;
   std::vector<std::string> modules;  // parts of the model that calls are of, by name; kMostModules at most
-  std::vector<FoundJob> jobs_found;  // this one and those that lay beside it, by time
+  std::vector<FoundJob> jobs_found;  // this one and those that lay next to it, by time
   Findings findings;                 // sorted
   int64_t bytes_read = 0;            // uncompressed text
   int64_t events_read = 0;           // trace events seen, of any kind

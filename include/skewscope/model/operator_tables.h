@@ -191,7 +191,7 @@ struct AnnotationRow {
   int64_t count = 0;
   int64_t total_ns = 0;  // sum of the ranges
   // Union of the GPU rows launched within, on the thread of the annotation; of the ranges themselves (GPU). What all
-  // threads launched within a step stands in RankTables::timeline.
+  // threads launched within a step is in RankTables::timeline.
   int64_t gpu_ns = 0;
   // From the begin of a range to that of the first operator in it: Python, data loading. Ranges without are left out.
   int64_t with_operators = 0, before_first_operator_ns = 0;

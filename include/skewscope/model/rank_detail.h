@@ -64,7 +64,7 @@ struct KernelShape {
   bool operator==(const KernelShape&) const = default;
 };
 
-// Beside GpuEvents: row = row there.
+// Next to GpuEvents: row = row there.
 struct GpuDetails {
   std::vector<int32_t> caller;   // row in HostEvents of the call that launched it; -1: none in the trace
   std::vector<int32_t> place;    // index in traceEvents
@@ -107,7 +107,7 @@ struct DeviceProperties {
   int32_t compute_major = -1, compute_minor = -1;
 };
 
-// Beside RankTrace::calls: row = row there. Texts as written; none where absent.
+// Next to RankTrace::calls: row = row there. Texts as written; none where absent.
 struct CallDetails {
   std::vector<StringId> name;   // "Collective name"
   std::vector<StringId> dtype;  // "dtype"

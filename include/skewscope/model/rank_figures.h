@@ -14,6 +14,6 @@ struct RankFigure {
   int64_t value = 0;
 };
 
-using RankFigures = std::vector<RankFigure>;  // (table, key, metric) stands once
+using RankFigures = std::vector<RankFigure>;  // (table, key, metric) is there once
 
 }  // namespace skewscope

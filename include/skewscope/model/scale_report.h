@@ -16,6 +16,33 @@ enum class Scaling : uint8_t {
 };
 const char* to_string(Scaling scaling);
 
+// An efficiency that the global one is a product of; communication where serialization and transfer are not determined.
+enum class ScaleFactor : uint8_t {
+  computation_scaling,
+  load_balance,
+  serialization,
+  transfer,
+  communication,
+  gpu_communication,
+  orchestration,
+};
+const char* to_string(ScaleFactor factor);
+
+// pop: its factors sum to the change; gpu: its factors sum to serialization + transfer.
+enum class FactorTree : uint8_t { pop, gpu };
+const char* to_string(FactorTree tree);
+
+// Who or what is responsible for a loss.
+enum class LossCause : uint8_t {
+  rank,
+  communicator,
+  kernel_operator,  // "operator"
+  host,             // launches late, so that GPUs idle and others wait for them
+  idle,             // GPUs idle, but not for a launch
+  other,            // what is too little to name, last
+};
+const char* to_string(LossCause cause);
+
 struct ScaleReport {
   Scaling scaling = Scaling::strong;
   bool scaling_given = false;  // by the user; else detected
@@ -42,10 +69,7 @@ struct ScaleReport {
 
   // Who or what is responsible for a loss, largest first; the points of all causes of a loss sum to its own.
   struct Cause {
-    std::string kind;            // rank | communicator | operator
-                                 // host: launches late, so that GPUs idle and others wait for them
-                                 // idle: GPUs idle, but not for a launch
-                                 // other: what is too little to name, last
+    LossCause kind = LossCause::other;
     std::vector<int32_t> ranks;  // kind rank; kind host: whose hosts; of a wait: whom it is for, where that is few
     std::string communicator;    // kind communicator: what communicators of this role are called
     std::vector<int32_t> communicators;  // ids in the larger run that stand out; all of that role where none does
@@ -60,9 +84,8 @@ struct ScaleReport {
   // What the global efficiency lost from one size to the next, in percentage points; negative: gained.
   struct Loss {
     int32_t from = 0, to = 0;  // rows of `runs`
-    std::string factor;        // computation_scaling, load_balance, serialization, transfer; communication where the
-                               // last two are not determined. Tree "gpu": gpu_communication, orchestration
-    std::string tree;          // pop: these sum to the change; gpu: these sum to serialization + transfer
+    ScaleFactor factor = ScaleFactor::computation_scaling;
+    FactorTree tree = FactorTree::pop;
     double before = 0, after = 0;  // the factor
     double points = 0;
     std::vector<Cause> causes;

@@ -14,6 +14,10 @@ namespace skewscope {
 enum class StepPlace : uint8_t { step, before, between, after };
 const char* to_string(StepPlace place);
 
+// A step is what was launched in it, as it ran on the GPU; of a job without a GPU, what its hosts ran.
+enum class StepBasis : uint8_t { none, gpu, host };
+const char* to_string(StepBasis basis);  // "" for none
+
 struct StepSpan {
   StepPlace place = StepPlace::step;
   int64_t number = -1;  // N of ProfilerStep#N; -1: no step

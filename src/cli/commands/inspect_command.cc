@@ -137,7 +137,7 @@ std::string problems_text(const std::vector<FileSummary>& files) {
 
 std::string ranks_words(const InspectedJob& job) {
   return fmt::format("{} of {} ranks; sessions: {}; vendor: {}", job.ranks, job.found.world_size, job.sessions,
-                     or_dash(job.vendor));
+                     or_dash(to_string(job.vendor)));
 }
 
 std::string totals_text(const InspectedFiles& inspected) {

@@ -16,10 +16,10 @@ struct JobFields {
       field<&Row::ranks_missing>("ranks_missing", "ranks without one"),
       field<&Row::hosts>("hosts", "machines that the traces name"),
       field<&Row::steps>("steps", "numbers N of ProfilerStep#N that any rank recorded"),
-      text<&Row::step_basis>("step_basis",
-                             "what a step is: gpu, what was launched in ProfilerStep#N, as it ran on the GPU; host, "
-                             "ProfilerStep#N as hosts ran it, of a job without a GPU; null: there are no steps. "
-                             "Reports without this property have windows of the hosts as steps"),
+      unless_none<&Row::step_basis>("step_basis",
+                                    "what a step is: gpu, what was launched in ProfilerStep#N, as it ran on the GPU; "
+                                    "host, ProfilerStep#N as hosts ran it, of a job without a GPU; null: there are no "
+                                    "steps. Reports without this property have windows of the hosts as steps"),
       field<&Row::window_start_ns>("window_start_ns", "Unix time of the job's first event on the common clock"),
       field<&Row::window_ns>("window_ns", "from the job's first event to its last"),
       field<&Row::vendor>("vendor", "who made the GPUs; cpu: a job without a GPU; mixed: several"));

@@ -29,7 +29,7 @@ Json page_job(const JobReport::Job& job) {
           {"last_step", job.steps.empty() ? Json() : exact(job.steps.back())},
           {"window_start_ns", exact(job.window_start_ns)},
           {"window_ns", exact(job.window_ns)},
-          {"vendor", page_text(job.vendor)},
+          {"vendor", page_text(to_string(job.vendor))},
           {"sessions", job.sessions}};
 }
 
@@ -94,7 +94,7 @@ Json page_pipeline(const JobReport& report) {
   return {{"stages", p.stages},
           {"micro_batches", p.micro_batches},
           {"virtual_stages", p.virtual_stages},
-          {"schedule", p.schedule},
+          {"schedule", to_string(p.schedule)},
           {"window_ns", exact(p.window_ns)},
           {"bubble_share", ratio_or_null(p.bubble_share)},
           {"schedule_share", ratio_or_null(p.schedule_share)},

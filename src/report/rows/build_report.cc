@@ -46,7 +46,7 @@ JobReport::Job job_of(const Sources& sources) {
   job.window_ns = sources.clocks.window_ns;
   job.vendor = sources.job.vendor;
   job.sessions = sources.job.sessions;
-  job.step_basis = to_string(sources.decomposition.step_basis);
+  job.step_basis = sources.decomposition.step_basis;
   return job;
 }
 

@@ -151,7 +151,7 @@ struct ClockDoubt {
 };
 
 // The split is inconclusive where clocks cannot resolve the waiting in most of the calls' time: a call counts when its
-// wait is shorter than the bar and the bar is not small beside the call either. Weighted by time, as the split is.
+// wait is shorter than the bar and the bar is not small against the call either. Weighted by time, as the split is.
 void add_clock_doubt(const Sources& sources, const JobReport& report, Findings& out) {
   std::map<int32_t, size_t> island_of_rank;  // plus 1; 0: of no island, or of the only one
   for (size_t i = 0; i < report.islands.size(); ++i) {

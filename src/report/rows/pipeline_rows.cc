@@ -17,7 +17,7 @@ JobReport::Pipeline pipeline_of(const Pipeline& found) {
   out.stages = static_cast<int32_t>(found.stages.size());
   out.micro_batches = found.micro_batches;
   out.virtual_stages = found.virtual_stages;
-  out.schedule = to_string(found.schedule);
+  out.schedule = found.schedule;
   out.window_ns = found.window_ns;
   out.bubble_ns = found.bubble_ns;
   out.bubble_share = share_or_unknown(found.bubble_ns, found.window_ns);

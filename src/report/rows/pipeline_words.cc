@@ -17,10 +17,18 @@ std::string counted_words(int32_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : noun[0] == 'm' ? "es" : "s");
 }
 
-const char* schedule_words(const std::string& schedule) {
-  if (schedule == "1f1b") return "1F1B";
-  if (schedule == "gpipe") return "GPipe";
-  return schedule == "interleaved" ? "interleaved 1F1B" : "zero-bubble";
+const char* schedule_words(PipelineSchedule schedule) {
+  switch (schedule) {
+    case PipelineSchedule::one_f_one_b:
+      return "1F1B";
+    case PipelineSchedule::gpipe:
+      return "GPipe";
+    case PipelineSchedule::interleaved:
+      return "interleaved 1F1B";
+    case PipelineSchedule::zero_bubble:
+      return "zero-bubble";
+  }
+  return "";
 }
 
 // The stage that works longest, and how much longer than the mean.

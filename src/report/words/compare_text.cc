@@ -59,8 +59,8 @@ void add_slower(Lines& lines, const char* title, std::vector<const Row*> rows, c
   for (const Row* row : rows) add_row(lines, "  " + words(*row), row->change);
 }
 
-std::string part_words(const std::string& part) {
-  std::string words = part;
+std::string part_words(TimePart part) {
+  std::string words = to_string(part);
   std::replace(words.begin(), words.end(), '_', ' ');
   return words;
 }
@@ -86,7 +86,7 @@ std::string collective_words(const CompareReport::CollectivePart& p) {
 std::vector<const CompareReport::CollectivePart*> whole_parts(const std::vector<CompareReport::CollectivePart>& all) {
   std::vector<const CompareReport::CollectivePart*> rows;
   for (const auto& p : all) {
-    if (p.part == "wait" || p.part == "transfer") rows.push_back(&p);
+    if (p.part == TimePart::wait || p.part == TimePart::transfer) rows.push_back(&p);
   }
   return rows;
 }
@@ -95,7 +95,8 @@ std::vector<const CompareReport::CollectivePart*> whole_parts(const std::vector<
 std::vector<const CompareReport::RankPart*> own_parts(const std::vector<CompareReport::RankPart>& all) {
   std::vector<const CompareReport::RankPart*> rows;
   for (const auto& p : all) {
-    if (p.part == "compute" || p.part == "exposed_memcpy" || p.part == "idle") rows.push_back(&p);
+    if (p.part == TimePart::compute || p.part == TimePart::exposed_memcpy || p.part == TimePart::idle)
+      rows.push_back(&p);
   }
   return rows;
 }

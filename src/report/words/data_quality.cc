@@ -1,6 +1,6 @@
 // Problem: a verdict is worth what its input is worth, and the reader cannot see the input.
 // Rules (good / doubtful / bad): ranks all there / some missing / fewer than half; calls matched, and time in calls
-// told apart, at least 99 % / 90 % / less; clocks all aligned with a bar of at most a tenth of a call's mean wait /
+// distinguished, at least 99 % / 90 % / less; clocks all aligned with a bar of at most a tenth of a call's mean wait /
 // wider, or some not aligned / none aligned; findings: none above information / warnings / errors.
 #include "data_quality.h"
 

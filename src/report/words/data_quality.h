@@ -16,7 +16,7 @@ struct QualityPoint {
   Trust trust = Trust::good;
 };
 
-// Ranks, calls matched, time told apart, clocks, findings.
+// Ranks, calls matched, time split, clocks, findings.
 std::vector<QualityPoint> data_quality(const JobReport& report);
 
 // "high", "medium" or "low": high where every point is good, low where one is bad.

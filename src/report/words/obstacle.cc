@@ -38,7 +38,7 @@ std::string remedy_of_unmatched(const JobReport& report) {
     return "Batches of sends and receives serve several groups by one kernel: give each group a batch of its own.";
   }
   // No trace names the calls' group: who was held up by whom tells, where no rank is missing.
-  const bool cpu = report.job.vendor == "cpu";
+  const bool cpu = report.job.vendor == JobVendor::cpu;
   const char* const naming =
       names_groups(report) ? "These traces name groups; what names none here are kernels outside NCCL, graphs, or "
                              "launches before recording began; see tables/unmatched.csv."

@@ -62,8 +62,8 @@ void add_runs(Lines& lines, const ScaleReport& report) {
   efficiency("    (orchestration)", &E::orchestration);
 }
 
-std::string factor_words(const std::string& factor) {
-  std::string words = factor;
+std::string factor_words(ScaleFactor factor) {
+  std::string words = to_string(factor);
   std::replace(words.begin(), words.end(), '_', ' ');
   return words;
 }
@@ -75,10 +75,10 @@ std::string sizes_of(const ScaleReport& report, const Loss& loss) {
 
 // One row per factor of the POP tree, one column per pair of neighbours.
 void add_losses(Lines& lines, const ScaleReport& report) {
-  std::vector<std::string> factors;
+  std::vector<ScaleFactor> factors;
   for (const Loss& loss : report.losses) {
     const bool known = std::find(factors.begin(), factors.end(), loss.factor) != factors.end();
-    if (loss.tree == "pop" && !known) factors.push_back(loss.factor);
+    if (loss.tree == FactorTree::pop && !known) factors.push_back(loss.factor);
   }
   if (factors.empty()) return;
   const auto runs = shown_runs(report);
@@ -87,7 +87,8 @@ void add_losses(Lines& lines, const ScaleReport& report) {
       double points = 0;
       bool any = false;
       for (const Loss& loss : report.losses) {
-        if (&report.runs[static_cast<size_t>(loss.to)] != &run || loss.tree != "pop" || !counts(loss)) continue;
+        if (&report.runs[static_cast<size_t>(loss.to)] != &run || loss.tree != FactorTree::pop || !counts(loss))
+          continue;
         points += loss.points;
         any = true;
       }
@@ -96,7 +97,7 @@ void add_losses(Lines& lines, const ScaleReport& report) {
   };
   lines.push_back({});
   lines.push_back({"Points of global efficiency lost since the size to the left", Style::bold});
-  for (const std::string& factor : factors) {
+  for (const ScaleFactor factor : factors) {
     row("  " + factor_words(factor), [&](const Loss& loss) { return loss.factor == factor; });
   }
   row("  all", [](const Loss&) { return true; });
@@ -106,14 +107,14 @@ void add_losses(Lines& lines, const ScaleReport& report) {
 std::string cause_words(const Cause& cause) {
   const auto change = fmt::format("{} to {} a step", duration(cause.before_ns), duration(cause.after_ns));
   const std::string whom = cause.ranks.size() == 1 ? fmt::format(" for rank {}", cause.ranks[0]) : "";
-  if (cause.kind == "communicator") {
+  if (cause.kind == LossCause::communicator) {
     const std::string ids = cause.communicators.size() == 1 ? fmt::format(" #{}", cause.communicators[0]) : "";
     return fmt::format("{} in {}{}{}: {}", cause.op, fit(cause.communicator, 28), ids, whom, change);
   }
-  if (cause.kind == "operator") return fmt::format("{}: {}", fit(cause.name, 30), change);
-  if (cause.kind == "idle") return "GPUs that idle, but not for a launch: " + change;
+  if (cause.kind == LossCause::kernel_operator) return fmt::format("{}: {}", fit(cause.name, 30), change);
+  if (cause.kind == LossCause::idle) return "GPUs that idle, but not for a launch: " + change;
   const bool one = cause.ranks.size() == 1;
-  if (cause.kind == "host") {
+  if (cause.kind == LossCause::host) {
     return fmt::format("host{} of rank{} {}, late to launch: {}", one ? "" : "s", one ? "" : "s",
                        fit(human_ranks(cause.ranks), 24), change);
   }
@@ -129,9 +130,9 @@ struct NamedCause {
 std::vector<NamedCause> worst_causes(const ScaleReport& report) {
   std::vector<NamedCause> causes;
   for (const Loss& loss : report.losses) {
-    if (loss.tree != "pop") continue;
+    if (loss.tree != FactorTree::pop) continue;
     for (const Cause& cause : loss.causes) {
-      if (cause.kind != "other") causes.push_back({&loss, &cause});
+      if (cause.kind != LossCause::other) causes.push_back({&loss, &cause});
     }
   }
   std::stable_sort(causes.begin(), causes.end(),

@@ -24,7 +24,7 @@ namespace report {
 namespace {
 
 constexpr size_t kLines = 25, kTop = 3, kMostWarnings = 3;
-constexpr size_t kMostOthers = 2;  // components beside the one that is told
+constexpr size_t kMostOthers = 2;  // components in addition to the one that is reported
 constexpr size_t kTableHead = 2;   // lines: an empty one, the names of its columns
 constexpr double kWorthNaming = 0.01, kNearlyAll = 0.9;
 constexpr double kMuchExposed = 0.05;  // of the GPUs' time
@@ -52,7 +52,7 @@ std::string job_words(const JobReport& report) {
   if (step_ns > 0) text += " of " + human_duration(step_ns);
   text += ", " + human_duration(job.window_ns) + (step_ns > 0 ? " recorded" : "");
   if (job.sessions > 1) text += fmt::format(", {} sessions", job.sessions);
-  return text + (job.vendor.empty() ? "" : ", " + job.vendor);
+  return job.vendor == JobVendor::unknown ? text : fmt::format("{}, {}", text, to_string(job.vendor));
 }
 
 std::string uncompared_words(const JobReport& report) {
@@ -149,7 +149,7 @@ void add_what_if(Lines& lines, const JobReport& report, bool some_missing, const
   if (w.no_transfer_ns >= 0) changes.push_back(fmt::format("no transfer{} -{}", colon, saved(w.no_transfer_ns)));
   const std::string text = fmt::format("{}{}{}", whose, whole, fmt::join(changes, ", "));
   add_wrapped(lines, label, text, 1);
-  if (*label == '\0') return;  // of a component beside the one that is told
+  if (*label == '\0') return;  // of a component in addition to the one that is reported
   const bool known = w.even_experts_ns >= 0;
   if (known && share(w.replayed_ns - w.even_experts_ns, w.replayed_ns).value_or(0) >= kWorthNaming) {
     add_wrapped(lines, "", fmt::format("uneven experts evened out: -{}", saved(w.even_experts_ns)), 1);

@@ -3,8 +3,8 @@
 // of the ranks' GPU time. Severity is that of what can be won: the weight of the largest loss (losses.h), 5/10/20 %:
 // noticeable, high, critical. That loss gives reason and advice. A fault, a loss for which some ranks stand, comes
 // before what is the job's own design and weighs up to twice as much; then both give advice. Losses that weigh a
-// quarter of the one in front are named beside it. Where ranks are missing and nobody proves to be the cause, their
-// traces are asked for. Of a job of several components, whose ranks nobody compared, that one is told which has the
+// quarter of the one in front are named next to it. Where ranks are missing and nobody proves to be the cause, their
+// traces are asked for. Of a job of several components, whose ranks nobody compared, that one is reported which has the
 // largest loss. Without a split, or with most of the time not split, the most frequent obstacle is named with
 // its remedy. One rank of several says nothing of waiting: what its own timeline loses leads. kRules is this as a
 // table; then tell_what_is_missing() puts in front what of the job is in no row.
@@ -65,7 +65,7 @@ size_t leading(const std::vector<JobReport::Loss>& losses) {
   return leads ? static_cast<size_t>(fault - losses.begin()) : 0;
 }
 
-// The losses that weigh most beside that of `lead`, in a word each, in the order of what is said of them.
+// The losses that weigh most after that of `lead`, in a word each, in the order of what is said of them.
 std::string beside_words(const std::vector<JobReport::Loss>& losses, size_t lead) {
   std::vector<const JobReport::Loss*> beside;
   for (size_t i = 0; i < losses.size() && beside.size() < kMostBeside; ++i) {
@@ -86,7 +86,7 @@ bool proves_a_cause(const JobReport& report) {
   return !lead.ranks.empty() && lead.bound != GainBound::at_most;
 }
 
-// Nobody was last by what can be told.
+// Nobody was last by what can be known.
 void name_nobody(const JobReport& report, const Figures& f, Verdict& v) {
   const std::string caused = fmt::format("most wait began with {}.", most_words(report, f));
   if (nothing_complete(report)) {
@@ -113,7 +113,7 @@ bool nobody_to_name(const JobReport& report) {
   return waiting_leads && nobody_was_last(report) && (nothing_complete(report) || !report.losses.empty());
 }
 
-// The largest loss, and those beside it.
+// The largest loss, and those after it.
 void name_losses(const JobReport& report, Verdict& v) {
   const std::vector<JobReport::Loss>& losses = report.losses;
   const bool somebody = std::any_of(losses.begin(), losses.end(), [](const JobReport::Loss& loss) {
