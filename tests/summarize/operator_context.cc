@@ -1,4 +1,4 @@
-// What stands around operators: annotations, queries, prologues, the other pass, Python functions, modules. Times
+// What is around operators: annotations, queries, prologues, the other pass, Python functions, modules. Times
 // placed by hand.
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -87,7 +87,7 @@ TEST_CASE("a compiled region pays for the look-up right before it and for the pr
   CHECK(named(tables.compile_events, "Pregraph bytecode").event == CompileEvent::prologue);
 }
 
-TEST_CASE("a forward operator stands beside its backward node, with the GPU time of each") {
+TEST_CASE("a forward operator is paired with its backward node, with the GPU time of each") {
   DetailBuilder b;
   const int32_t linear = b.op("aten::linear", 0, 50);
   const int32_t addmm = b.op("aten::addmm", 5, 45);

@@ -61,6 +61,6 @@ export function memorySection(data) {
     ...charts,
     dataTable(data, "memory", [["device", "Device", { text: nameOf }], ["allocations", "Allocations"], ["frees", "Frees"], ["first_allocated_bytes", "At first"], ["peak_allocated_bytes", "Most allocated"],
       ["peak_reserved_bytes", "Most reserved"], ["peak_at_ns", "Peak at"], ["last_allocated_bytes", "At last"]]),
-    element("h3", {}, "What stood at the peak"),
+    element("h3", {}, "What was allocated at the peak"),
     dataTable(data, "memory_at_peak", [["device", "Device", { text: nameOf }], ["operator", "Allocated by", { cut: true, text: (row) => (row.recorded ? row.operator ?? "outside every operator" : "before the recording began") }], ["blocks", "Blocks"], ["bytes", "Bytes"]], { sortBy: "bytes" }));
 }

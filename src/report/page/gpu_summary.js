@@ -60,7 +60,7 @@ export function gpuFindings(data) {
   const rows = records(data.tables.findings);
   const window_ns = Math.max(1, whole(data).total_ns);
   return section("findings", "Findings",
-    element("p", { class: "soft" }, "What is worth fixing first stands first. A gain is an upper bound: what the trace would be shorter if the cause were gone."),
+    element("p", { class: "soft" }, "What gains most comes first. A gain is an upper bound: what the trace would be shorter if the cause were gone."),
     rows.length === 0 ? element("p", {}, "No rule shows in this trace.")
       : element("ol", { class: "hops" }, ...rows.map((row) => finding(data, row, window_ns))));
 }

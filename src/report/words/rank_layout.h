@@ -13,7 +13,7 @@ namespace skewscope::report {
 constexpr size_t kRankLabel = 10;
 constexpr size_t kWidestText = 100;  // of sentences, which are hard to read in longer lines
 
-// A label and text beside it, wrapped.
+// A label, and text next to it, wrapped.
 std::string labelled(std::string_view label, const std::string& text, size_t columns);
 // Words wrapped at the last column, each line after `indent` blanks.
 std::string wrapped(const std::string& text, size_t indent, size_t columns);

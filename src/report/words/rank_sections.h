@@ -24,7 +24,7 @@ std::string operators_section(const RankReport& report, const RankTextOptions& o
 // FLOPs and bytes against what the device can do.
 std::string work_section(const RankReport& report, const RankTextOptions& options);
 std::string modules_section(const RankReport& report, const RankTextOptions& options);
-// Forward operators beside their backward nodes.
+// Forward operators with their backward nodes.
 std::string passes_section(const RankReport& report, const RankTextOptions& options);
 std::string annotations_section(const RankReport& report, const RankTextOptions& options);
 std::string stacks_section(const RankReport& report, const RankTextOptions& options);

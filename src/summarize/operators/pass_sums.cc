@@ -1,5 +1,5 @@
 // A backward node records its sequence number more than once: the engine's range around it has the same one. The
-// outermost row of a number stands for the node, so that its work counts once.
+// outermost row of a number counts as the node, so that its work counts once.
 #include "pass_sums.h"
 
 #include <algorithm>
