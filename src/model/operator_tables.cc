@@ -46,12 +46,12 @@ std::string check_path(const CriticalPath& path) {
   return kinds_ns == names_ns ? "" : "the critical path by kind and by name differ";
 }
 
-// What stood at a peak sums to it.
+// What is allocated at a peak sums to it.
 std::string check_memory(const MemoryTables& memory) {
   for (const MemoryRow& device : memory.devices) {
     int64_t bytes = 0;
     for (const MemoryAtPeakRow& row : memory.at_peaks) bytes += row.device == device.device ? row.bytes : 0;
-    if (bytes != device.peak_allocated_bytes) return "what stood at the peak of memory does not sum to it";
+    if (bytes != device.peak_allocated_bytes) return "what is allocated at the peak of memory does not sum to it";
   }
   return "";
 }

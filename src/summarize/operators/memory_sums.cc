@@ -1,7 +1,7 @@
 // Problem: a memory event says how much was allocated and how much is held, not who asked, nor what is still there.
 //
 // Idea: the operator is the innermost one that ran on the event's thread at that moment. Addresses tell which block a
-// free gives back; what stood at the peak are the blocks that were allocated until then and not freed. The rest of the
+// free gives back; at the peak there are the blocks that were allocated until then and not freed. The rest of the
 // peak was allocated before the recording began: events tell the sum, not the blocks.
 //
 // Cost: a binary search and a walk up the call tree per event; a map of the live blocks.
