@@ -44,7 +44,7 @@ TEST_CASE("rank shows one trace in at most 80 columns, and every table as JSON")
   CHECK(says(text.out, "Verdict   The GPU works "));
   CHECK(text.out.find("\nCategory") < text.out.find("\nKernel"));
   CHECK(says(text.out, "\nStep "));
-  CHECK(says(text.out, "Stream, and what its gaps wait for"));
+  CHECK(says(text.out, "waits: CPU"));
   std::istringstream lines(text.out);
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
   const Outcome json = place().run("rank traces --ranks 2 --json");

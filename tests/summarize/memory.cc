@@ -38,7 +38,8 @@ OperatorTables tables_with_memory(DetailBuilder& b) {
 
 }  // namespace
 
-TEST_CASE("what is allocated at the peak is known by its operator, and what was there before the recording as one sum") {
+TEST_CASE(
+    "what is allocated at the peak is known by its operator, and what was there before the recording as one sum") {
   DetailBuilder b;
   b.op("aten::linear", 0, 50);
   b.op("aten::empty", 5, 10);

@@ -12,8 +12,8 @@
 namespace skewscope::report {
 namespace {
 
-constexpr size_t kMostCategories = 10, kMostOperators = 8, kMostWork = 6, kMostModules = 12, kMostPasses = 5,
-                 kMostAnnotations = 5, kMostStacksShown = 5, kMostOfPath = 3, kMostAtPeak = 4;
+constexpr size_t kMostCategories = 8, kMostOperators = 6, kMostWork = 4, kMostModules = 8, kMostPasses = 3,
+                 kMostAnnotations = 3, kMostStacksShown = 5, kMostOfPath = 3, kMostAtPeak = 4;
 constexpr size_t kFramesShown = 6, kMostStages = 4;
 
 template <class Row, class Before>
@@ -249,7 +249,7 @@ std::string memory_section(const RankReport& report, const RankTextOptions& opti
                                    held_on(row.device), human_bytes(row.peak_allocated_bytes),
                                    human_duration(row.peak_at_ns), human_bytes(row.last_allocated_bytes));
     if (row.peak_reserved_bytes > 0) held += fmt::format("; at most {} reserved", human_bytes(row.peak_reserved_bytes));
-    text += labelled("Memory", held, options.columns);
+    text += labelled(text.size() == 1 ? "Memory" : "", held, options.columns);
     std::string parts;
     size_t shown = 0;
     for (const MemoryAtPeakRow& part : memory.at_peaks) {

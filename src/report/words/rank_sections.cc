@@ -12,7 +12,7 @@
 namespace skewscope::report {
 namespace {
 
-constexpr size_t kMostAdvice = 6, kMostSteps = 8, kMostStreams = 6, kMostKernels = 8, kMostCopies = 4;
+constexpr size_t kMostAdvice = 6, kMostSteps = 6, kMostStreams = 6, kMostKernels = 6, kMostCopies = 4;
 
 // The evidence with most time.
 std::string evidence_text(const Advice& advice) {
@@ -140,8 +140,8 @@ std::string streams_section(const RankReport& report, const RankTextOptions& opt
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return tables.streams[a].busy_ns > tables.streams[b].busy_ns; });
-  RankTable table(options, "Stream, and what its gaps wait for",
-                  {{"rows", 8}, {"busy", 10}, {"CPU", 10}, {"its kernel", 12}, {"other", 10}, {"queued", 8}});
+  RankTable table(options, "Stream",
+                  {{"rows", 8}, {"busy", 10}, {"waits: CPU", 12}, {"its kernel", 12}, {"other", 10}, {"queued", 8}});
   for (size_t k = 0; k < std::min(order.size(), table.most(kMostStreams)); ++k) {
     const StreamIdle& s = tables.streams[order[k]];
     table.add(fmt::format("device {}, stream {}", s.device, s.stream),
