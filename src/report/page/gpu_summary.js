@@ -15,7 +15,7 @@ export function gpuHeading(data) {
 // Parts of the GPU's time that sum to it: [[column, label, colour], …].
 export const kGpuParts = [["compute_ns", "Computing", "compute"], ["exposed_communication_ns", "Exposed communication", "wait"],
   ["exposed_memcpy_ns", "Exposed copies", "copy"], ["idle_host_wait_ns", "Idle: waits for the CPU", "idle-host"],
-  ["idle_kernel_wait_ns", "Idle: short gap after a launch in time", "idle-kernel"], ["idle_other_ns", "Idle: another cause", "idle"]];
+  ["idle_kernel_wait_ns", "Idle: short gaps", "idle-kernel"], ["idle_other_ns", "Idle: another cause", "idle"]];
 
 export const withOtherIdle = (row) => ({ ...row, idle_other_ns: row.idle_ns - row.idle_host_wait_ns - row.idle_kernel_wait_ns });
 

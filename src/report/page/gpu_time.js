@@ -53,7 +53,7 @@ export function timelineSection(data) {
   if (bins.length === 0) return section("timeline", "Timeline", element("p", {}, "The trace holds no GPU rows."));
   const parts = kGpuParts.filter(([name]) => bins.some((row) => row[name] > 0));
   return section("timeline", "Timeline",
-    element("p", { class: "soft" }, `The trace in ${bins.length} equal parts: what the GPU did in each. Every moment belongs to one part.`),
+    element("p", { class: "soft" }, `The trace in ${bins.length} equal parts: what the GPU did in each. Every moment belongs to one part. Short gaps: under 30 µs before a kernel that was launched in time.`),
     element("div", { class: "bar" }, ...parts.map(([, label, colorName]) => key(colorName, label))),
     chart("Timeline of the GPU", 240, () => stripOption(bins, parts)),
     folded("The same as a table", table({ columns: [{ name: "start_ns", label: "From" }, { name: "length_ns", label: "Length" }, ...parts.map(([name, label]) => ({ name, label, share: (row) => row[name] / Math.max(1, row.length_ns) }))],
