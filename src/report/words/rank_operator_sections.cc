@@ -193,7 +193,8 @@ std::string stacks_section(const RankReport& report, const RankTextOptions& opti
   const size_t most = options.rows == 0 ? kMostStacksShown : options.rows;
   for (size_t i = 0; i < std::min(rows.size(), most); ++i) {
     const CallStackRow& row = rows[i];
-    text += fit(fmt::format("  {}: {} launches, {}", kernel_label(row.name), row.launches, human_duration(row.gpu_ns)),
+    text += fit(fmt::format("  {}, {} launch{}: {}", human_duration(row.gpu_ns), row.launches,
+                            row.launches == 1 ? "" : "es", kernel_label(row.name)),
                 options.columns) +
             "\n";
     size_t at = 0;

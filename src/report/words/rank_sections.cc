@@ -58,11 +58,12 @@ std::string time_section(const RankReport& report, const RankTextOptions& option
   if (whole.gpu_rows == 0) return "";
   const auto part = [&](int64_t ns) { return share_of(ns, t.total_ns); };
   std::string text =
-      "\n" + labelled("GPU time",
-                      fmt::format("{}: computing {}, exposed communication {}, exposed copies {}, idle {}; {} GPU rows",
-                                  human_duration(t.total_ns), part(t.compute_ns), part(t.exposed_communication_ns),
-                                  part(t.exposed_memcpy_ns), part(t.idle_ns), whole.gpu_rows),
-                      options.columns);
+      "\n" +
+      labelled("GPU time",
+               fmt::format("{}: computing {}, exposed communication {}, exposed copies {}, idle {}; {} GPU row{}",
+                           human_duration(t.total_ns), part(t.compute_ns), part(t.exposed_communication_ns),
+                           part(t.exposed_memcpy_ns), part(t.idle_ns), whole.gpu_rows, whole.gpu_rows == 1 ? "" : "s"),
+               options.columns);
   if (t.idle_ns > 0) {
     const int64_t other_ns = t.idle_ns - t.idle_host_wait_ns - t.idle_kernel_wait_ns;
     text += labelled("Idle",
@@ -164,8 +165,9 @@ std::string launches_section(const RankReport& report, const RankTextOptions& op
                options.columns);
   text += labelled("", fmt::format("{} kernels are shorter than the call that launched them", l.short_rows),
                    options.columns);
-  const std::string slow =
-      l.slow_calls == 0 ? "no slow launches" : fmt::format("{} launch calls take over 50 us", l.slow_calls);
+  const std::string slow = l.slow_calls == 0   ? "no slow launches"
+                           : l.slow_calls == 1 ? "1 launch call takes over 50 us"
+                                               : fmt::format("{} launch calls take over 50 us", l.slow_calls);
   text += labelled(
       "", fmt::format("{}; {} kernels queued for more than 100 us (the CPU is ahead: good)", slow, l.late_starts),
       options.columns);

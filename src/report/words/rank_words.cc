@@ -31,9 +31,13 @@ std::string verdict_words(const RankReport& report) {
   const TimelineRow& whole = report.tables.timeline.front();
   if (whole.gpu_rows == 0) return "This trace has no GPU rows: a CPU-only process, or recorded without GPU activity.";
   const RankSummary& t = whole.timeline;
+  // Steps may be longer than what the GPU did in them.
+  const Utilization& used = report.tables.utilization;
+  const bool by_steps = used.gpu >= 0 && used.window_ns > t.total_ns;
+  const int64_t window_ns = by_steps ? used.window_ns : t.total_ns;
   std::string text =
-      fmt::format("The GPU works {} of {} and is idle {}.", human_percent(ratio_of(t.busy_ns, t.total_ns)),
-                  human_duration(t.total_ns), human_percent(ratio_of(t.idle_ns, t.total_ns)));
+      fmt::format("The GPU works {} of {} and is idle {}.", human_percent(ratio_of(t.busy_ns, window_ns)),
+                  human_duration(window_ns), human_percent(1 - ratio_of(t.busy_ns, window_ns)));
   const Advice* const first = first_finding(report);
   if (first == nullptr) return text + " No rule found anything that is worth fixing.";
   const bool named = first->meaning.starts_with(first->code + ":");
