@@ -138,7 +138,7 @@ TEST_CASE("modules are printed as a tree, those of one parent by their time, wit
   CHECK(model < first);
   CHECK(first < second);
   CHECK(second < inner);
-  CHECK(text.find("all modules: forward 900 ns, backward 1.80 us") != std::string::npos);
+  CHECK(text.find("All modules: forward 900 ns, backward 1.80 us") != std::string::npos);
 }
 
 TEST_CASE("a tree of modules that has no room ends at a level, and says how many modules are left") {

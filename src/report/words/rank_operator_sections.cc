@@ -157,8 +157,8 @@ std::string modules_section(const RankReport& report, const RankTextOptions& opt
   }
   std::string text = table.text(rows.size(), "modules");
   if (text.empty() || backward_ns == 0) return text;
-  return text + fmt::format("  all modules: forward {}, backward {}\n", human_duration(forward_ns),
-                            human_duration(backward_ns));
+  return text +
+         fmt::format("All modules: forward {}, backward {}\n", human_duration(forward_ns), human_duration(backward_ns));
 }
 
 std::string passes_section(const RankReport& report, const RankTextOptions& options) {
