@@ -132,8 +132,16 @@ struct RankReport {
   Findings findings;
 };
 
-// At most 80 columns; tables show their largest rows.
-std::string rank_text(const RankReport& report);
+struct RankTextOptions {
+  std::vector<std::string> sections;  // of rank_sections(); empty: all but call stacks
+  size_t rows = 0;                    // of each table; 0: as many as it has by itself
+  size_t columns = 80;                // of the terminal
+  bool rules = false;                 // say which rule made a finding
+};
+// What the text of a rank is made of, in its order.
+std::vector<std::string> rank_sections();
+// Verdict first; tables show their largest rows.
+std::string rank_text(const RankReport& report, const RankTextOptions& options = {});
 // Schema skewscope.rank/1, configs/rank.schema.json.
 std::string rank_json(const RankReport& report, const std::string& tool_version);
 // The same directory as write_report's with rank.json in the place of report.json; the same errors.

@@ -46,10 +46,20 @@ std::string check_path(const CriticalPath& path) {
   return kinds_ns == names_ns ? "" : "the critical path by kind and by name differ";
 }
 
+// What is allocated at a peak sums to it.
+std::string check_memory(const MemoryTables& memory) {
+  for (const MemoryRow& device : memory.devices) {
+    int64_t bytes = 0;
+    for (const MemoryAtPeakRow& row : memory.at_peaks) bytes += row.device == device.device ? row.bytes : 0;
+    if (bytes != device.peak_allocated_bytes) return "what is allocated at the peak of memory does not sum to it";
+  }
+  return "";
+}
+
 }  // namespace
 
 const char* to_string(CompileEvent event) {
-  constexpr const char* kNames[] = {"cache_lookup", "forward", "backward", "graph_call", "compilation"};
+  constexpr const char* kNames[] = {"cache_lookup", "prologue", "forward", "backward", "graph_call", "compilation"};
   return kNames[static_cast<size_t>(event)];
 }
 
@@ -78,7 +88,10 @@ std::string check_invariants(const OperatorTables& tables) {
                             row.direct.sum_ns <= row.subtree.sum_ns;
                    }),
       first_broken("kernels", tables.kernels,
-                   [](const KernelRow& row) { return row.count > 0 && 0 <= row.min_ns && row.min_ns <= row.max_ns; }),
+                   [](const KernelRow& row) {
+                     return row.count > 0 && 0 <= row.min_ns && row.min_ns <= row.max_ns &&
+                            row.after_occupancy_query <= row.count;
+                   }),
       first_broken("collectives", tables.collectives,
                    [](const OwnCollectiveRow& row) { return holds_together(row.time); }),
       first_broken("work", tables.work,
@@ -89,6 +102,9 @@ std::string check_invariants(const OperatorTables& tables) {
                    [](const ModuleRow& row) { return row.calls > 0 && row.host_self_ns <= row.host_total_ns; }),
       first_broken("compiled regions", tables.regions,
                    [](const CompiledRegionRow& row) { return row.nested <= row.calls; }),
+      first_broken("annotations", tables.annotations,
+                   [](const AnnotationRow& row) { return row.with_operators <= row.count; }),
+      check_memory(tables.memory),
       first_broken("graph launches", tables.graphs,
                    [](const GraphLaunchRow& row) { return row.busy_ns <= row.sum_ns; }),
   };

@@ -57,6 +57,11 @@ std::string check_invariants(const RankDetail& detail, const RankTrace& trace) {
   if (detail.calls.size() != trace.calls.size() || ragged(detail.calls)) {
     return "details of calls differ in length from the calls";
   }
+  if (ragged(detail.memory)) return "columns of memory events differ in length";
+  for (size_t i = 0; i < detail.memory.size(); ++i) {
+    if (!in_range(detail.memory.thread[i], detail.threads.size())) return at_row("thread of memory out of range", i);
+    if (i > 0 && detail.memory.at[i - 1] > detail.memory.at[i]) return at_row("memory events not sorted by time", i);
+  }
   if (ragged(detail.gpu_annotations)) return "columns of GPU annotations differ in length";
   for (size_t i = 1; i < detail.gpu_annotations.size(); ++i) {
     if (detail.gpu_annotations.start[i - 1] > detail.gpu_annotations.start[i]) {

@@ -60,7 +60,8 @@ Result<Done> write_rank(const RankReport& report, const std::string& tool_versio
                                   .views = std::move(views),
                                   .json = [&] { return rank_json(report, tool_version); },
                                   .summary = [&] { return rank_text(report); },
-                                  .diagnostics = [&] { return report::diagnostics_json(report.findings); }},
+                                  .diagnostics = [&] { return report::diagnostics_json(report.findings); },
+                                  .page = [&] { return report::html_page(report::page_data(report, tool_version)); }},
                                  options);
 }
 

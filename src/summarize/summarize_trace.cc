@@ -30,6 +30,7 @@ RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings, co
   tables.timeline = {whole};
   summarize::add_devices(trace, tables.timeline);
   summarize::add_steps(trace, tables.timeline);
+  tables.over_time = summarize::timeline_bins(trace);
   tables.together = summarize::work_together(trace);
   summarize::add_streams(trace, tables);
   tables.launch_bound = summarize::launch_bound(trace);

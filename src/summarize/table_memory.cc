@@ -20,6 +20,8 @@ constexpr int64_t kPerHostRow = 40, kPerGpuRow = 240;
 constexpr int64_t kPerDistinctRow = 4096;    // one row in each table
 constexpr int64_t kTablesOfArguments = 4;    // by arguments, work, short kernels; one more while they grow
 constexpr int64_t kTablesOfKernelNames = 6;  // kernels, short ones, positions of both tables of arguments, Triton, rank
+constexpr int64_t kPerStack = 8192, kMostStackRows = 200;
+constexpr int64_t kPerMemoryEvent = 120;
 constexpr int64_t kTablesThemselves = 1 << 18;  // of a trace with next to no rows
 
 int64_t length_of(const ArgumentSet& set, const StringTable& strings) {
@@ -49,7 +51,8 @@ int64_t bytes_to_tabulate(const RankTrace& trace, const RankDetail& detail, cons
   const int64_t name_length = gpu_rows == 0 ? 0 : names / gpu_rows;
   return kTablesThemselves + kPerHostRow * static_cast<int64_t>(detail.host.size()) + kPerGpuRow * gpu_rows +
          distinct_rows * (kPerDistinctRow + kTablesOfKernelNames * name_length) +
-         kTablesOfArguments * argument_texts(detail, strings);
+         kTablesOfArguments * argument_texts(detail, strings) + kPerStack * std::min(gpu_rows, kMostStackRows) +
+         kPerMemoryEvent * static_cast<int64_t>(detail.memory.size());
 }
 
 }  // namespace skewscope

@@ -2,8 +2,11 @@
 #include "skewscope/summarize.h"
 #include "src/summarize/operators/compiled_sums.h"
 #include "src/summarize/operators/kernel_sums.h"
+#include "src/summarize/operators/memory_sums.h"
 #include "src/summarize/operators/operator_sums.h"
+#include "src/summarize/operators/pass_sums.h"
 #include "src/summarize/operators/range_sums.h"
+#include "src/summarize/operators/stack_sums.h"
 #include "src/summarize/operators/work_sums.h"
 #include "src/summarize/path/critical_path.h"
 
@@ -19,6 +22,9 @@ OperatorTables tabulate_operators(const RankTrace& trace, const RankDetail& deta
     summarize::add_categories(view, instances, tables);
     summarize::add_operators(view, instances, tables);
     summarize::add_arguments(view, instances, tables);
+    summarize::add_passes(view, tables);
+    summarize::add_stacks(view, tables);
+    summarize::add_memory(view, tables);
   }
   if (options.kernels) {
     summarize::add_kernels(view, tables);

@@ -41,9 +41,10 @@ TEST_CASE("rank shows one trace in at most 80 columns, and every table as JSON")
   INFO(text.err);
   REQUIRE(text.code == 0);
   CHECK(says(text.out, "rank 2 of 4 (distributedInfo), node0, NVIDIA H100 80GB HBM3"));
-  CHECK(says(text.out, "Step       on GPU     host   rows"));
-  CHECK(says(text.out, "wait: host"));
-  CHECK(says(text.out, "Most time in"));
+  CHECK(says(text.out, "Verdict   The GPU works "));
+  CHECK(text.out.find("\nCategory") < text.out.find("\nKernel"));
+  CHECK(says(text.out, "\nStep "));
+  CHECK(says(text.out, "waits: CPU"));
   std::istringstream lines(text.out);
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
   const Outcome json = place().run("rank traces --ranks 2 --json");
@@ -53,6 +54,29 @@ TEST_CASE("rank shows one trace in at most 80 columns, and every table as JSON")
   CHECK(rank.at("timeline").size() == 4);  // the trace and three steps
   CHECK(rank.at("launches").at("rows") == rank.at("timeline").at(0).at("gpu_rows"));
   CHECK(rank.at("timeline").at(0).at("host_ns").is_null());
+}
+
+TEST_CASE("rank prints the sections that are asked for, with as many rows as are asked for") {
+  write("product.json", kOneProduct);
+  const Outcome chosen = place().run("rank product.json --sections stacks,kernels");
+  REQUIRE(chosen.code == 0);
+  CHECK(says(chosen.out, "\nKernel"));
+  CHECK(says(chosen.out, "    aten::mm\n"));
+  CHECK_FALSE(says(chosen.out, "Findings"));
+  CHECK_FALSE(says(place().run("rank product.json").out, "Call stacks"));
+  const Outcome one = place().run("rank traces/rank2_trace.json --sections kernels -n 1");
+  CHECK(says(one.out, "more names"));
+  CHECK(std::count(one.out.begin(), one.out.end(), '\n') <= 8);
+  const Outcome wrong = place().run("rank product.json --sections kernel");
+  CHECK(wrong.code == 2);
+  CHECK(says(wrong.err, "kernels"));
+  CHECK(place().run("rank product.json -n 0").code == 2);
+}
+
+TEST_CASE("rank says the rule of a finding only when asked for more") {
+  write("product.json", kOneProduct);
+  CHECK_FALSE(says(place().run("rank product.json").out, "rule: "));
+  CHECK(says(place().run("rank product.json -v").out, "rule: "));
 }
 
 TEST_CASE("rank refuses traces of several ranks and says how to name one") {
@@ -90,7 +114,7 @@ TEST_CASE("rank says so when a trace holds no GPU rows") {
 TEST_CASE("rank -o leaves a whole directory: document, tables, summary, diagnostics, COMPLETE last") {
   write("product.json", kOneProduct);
   REQUIRE(place().run("rank product.json -o product").code == 0);
-  for (const char* name : {"COMPLETE", "rank.json", "summary.txt", "diagnostics.json", "report.sqlite",
+  for (const char* name : {"COMPLETE", "rank.json", "index.html", "summary.txt", "diagnostics.json", "report.sqlite",
                            "tables/operators.csv", "tables/work.csv", "tables/kernel_shapes.csv"}) {
     CHECK(place().has(std::string("product/") + name));
   }

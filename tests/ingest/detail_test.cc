@@ -313,3 +313,29 @@ TEST_CASE("a step keeps the host rows that start in it, and what was launched in
   REQUIRE(detail.gpu_annotations.size() == 1);
   CHECK(file.linked.strings.view(detail.gpu_annotations.name[0]) == "range 2");
 }
+
+TEST_CASE("allocations and frees are kept by time, with what is held after each; an arrow or another instant is not") {
+  const auto memory = [](const std::string& stamp, const std::string& bytes, const std::string& held,
+                         const std::string& type, const std::string& device) {
+    return R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 5, "tid": 7, "ts": )" +
+           stamp +
+           args("\"Total Reserved\": 4096, \"Total Allocated\": " + held + ", \"Bytes\": " + bytes +
+                ", \"Addr\": 99, \"Device Id\": " + device + ", \"Device Type\": " + type + ", \"Ev Idx\": 1") +
+           "}";
+  };
+  const std::string text = trace_of(
+      host("cpu_op", "aten::empty", "7", "10", "50") + "," + memory("30.5", "-512", "100", "1", "0") + "," +
+      memory("20", "512", "612", "1", "0") + "," + memory("40", "8", "8", "0", "-1") + "," +
+      R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[OutOfMemory]", "pid": 5, "tid": 7, "ts": 50})");
+  const LinkedTrace linked = link_with_details(text);
+  const MemoryEvents& events = linked.detail->memory;
+  REQUIRE(events.size() == 3);
+  CHECK(events.at == std::vector<LocalNs>{LocalNs{20'000}, LocalNs{30'500}, LocalNs{40'000}});
+  CHECK(events.bytes == std::vector<int64_t>{512, -512, 8});
+  CHECK(events.allocated == std::vector<int64_t>{612, 100, 8});
+  CHECK(events.reserved == std::vector<int64_t>{4096, 4096, 4096});
+  CHECK(events.device == std::vector<int32_t>{0, 0, -1});
+  CHECK(events.address == std::vector<int64_t>{99, 99, 99});
+  CHECK(events.thread == std::vector<int32_t>{0, 0, 0});
+  CHECK(linked.detail->host.size() == 1);
+}

@@ -17,6 +17,7 @@
 #include "src/report/fields/gpu_fields.h"
 #include "src/report/fields/job_fields.h"
 #include "src/report/fields/json_row.h"
+#include "src/report/fields/memory_fields.h"
 #include "src/report/fields/operator_fields.h"
 #include "src/report/fields/run_fields.h"
 #include "src/report/tables/component_rows.h"
@@ -143,13 +144,14 @@ std::vector<Described> of_compare() {
 }
 
 std::vector<Described> of_rank() {
-  return described<TimelineFields, TogetherFields, StreamFields, GapFields, QueueFields, QueueBinFields,
-                   LaunchBoundFields, LaunchFields, KernelFields, KernelShapeFields, CopyFields, HostCallFields,
-                   OverheadFields, UtilizationFields, CategoryFields, OperatorFields, OperatorArgumentFields,
-                   ArgumentPositionFields, LaunchedKernelFields, ShortBinFields, ShortKernelFields, OwnCollectiveFields,
-                   WorkFields, WorkPositionFields, ModuleFields, AnnotationFields, CompiledRegionFields,
-                   CompileEventFields, TritonFields, GraphFields, PathKindFields, PathNameFields, AdviceFields,
-                   EvidenceFields>();
+  return described<TimelineFields, TimelineBinFields, TogetherFields, StreamFields, GapFields, QueueFields,
+                   QueueBinFields, LaunchBoundFields, LaunchFields, KernelFields, KernelShapeFields, CopyFields,
+                   HostCallFields, OverheadFields, UtilizationFields, CategoryFields, OperatorFields,
+                   OperatorArgumentFields, ArgumentPositionFields, LaunchedKernelFields, ShortBinFields,
+                   ShortKernelFields, OwnCollectiveFields, WorkFields, WorkPositionFields, ModuleFields,
+                   AnnotationFields, CompiledRegionFields, CompileEventFields, TritonFields, GraphFields,
+                   PathKindFields, PathNameFields, AdviceFields, OperatorPassFields, CallStackFields, MemoryFields,
+                   MemoryBinFields, MemoryAtPeakFields, EvidenceFields>();
 }
 
 std::string unit_of(const std::string& name) {

@@ -153,7 +153,8 @@ TEST_CASE("scale shows the causes of a loss with most points first") {
 }
 
 TEST_CASE("operators, work and modules of one GPU stand by the GPU time that is shown first") {
-  OperatorTables tables;
+  RankReport one;
+  OperatorTables& tables = one.operators;
   for (const auto& [name, gpu_ns, backward_ns] :
        {std::tuple{"small", 1'000, 500}, std::tuple{"large", 2'000, 9'000}, std::tuple{"forward", 8'000, 0}}) {
     ModuleRow module;
@@ -168,7 +169,8 @@ TEST_CASE("operators, work and modules of one GPU stand by the GPU time that is 
     op.direct_ns = gpu_ns;
     tables.operators.push_back(op);
   }
-  const std::string text = report::operators_section(tables);
+  const std::string text =
+      report::operators_section(one, RankTextOptions()) + report::modules_section(one, RankTextOptions());
   INFO(text);
   CHECK(column_behind(text, "Module", 0) == std::vector<std::string>{"large", "forward", "small"});
   CHECK(column_behind(text, "Module", 2) == std::vector<std::string>{"11.0", "8.00", "1.50"});

@@ -102,6 +102,65 @@ TEST_CASE("the summary of a rank tells its critical path by kind, and three name
   const std::string text = rank_text(report);
   CHECK(text.find("\nCritical path 1.00 ms of 2 steps: between operators 40 %, launch delay 40 %,\n"
                   "communication 20 %\n") != std::string::npos);
-  CHECK(text.find("\n  gemm                                    launch delay") != std::string::npos);
+  CHECK(text.find("launch delay      2") != std::string::npos);
   for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) CHECK(end - at <= 80);
+}
+
+namespace {
+
+ModuleRow module(const std::string& name, const std::string& parent, int64_t forward_ns, int64_t backward_ns) {
+  ModuleRow row;
+  row.name = name;
+  row.parent = parent;
+  row.calls = 1;
+  row.gpu_ns = forward_ns;
+  row.backward_gpu_ns = backward_ns;
+  return row;
+}
+
+RankReport with_modules() {
+  RankReport report;
+  report.tables.timeline = {{-1, -1, -1, 1, {}}};
+  report.operators.modules = {module("Model_0", "", 900, 1800), module("Linear_0", "Layer_0", 100, 200),
+                              module("Layer_0", "Model_0", 300, 600), module("Layer_1", "Model_0", 500, 1000)};
+  return report;
+}
+
+}  // namespace
+
+TEST_CASE("modules are printed as a tree, those of one parent by their time, with both passes of the whole") {
+  RankTextOptions options;
+  options.sections = {"modules"};
+  const std::string text = rank_text(with_modules(), options);
+  const size_t model = text.find("\n  Model_0"), first = text.find("\n    Layer_1"),
+               second = text.find("\n    Layer_0"), inner = text.find("\n      Linear_0");
+  REQUIRE(inner != std::string::npos);
+  CHECK(model < first);
+  CHECK(first < second);
+  CHECK(second < inner);
+  CHECK(text.find("All modules: forward 900 ns, backward 1.80 us") != std::string::npos);
+}
+
+TEST_CASE("a tree of modules that has no room ends at a level, and says how many modules are left") {
+  RankTextOptions options;
+  options.sections = {"modules"};
+  options.rows = 2;
+  const std::string text = rank_text(with_modules(), options);
+  CHECK(text.find("Linear_0") == std::string::npos);
+  CHECK(text.find("and 2 more modules") != std::string::npos);
+}
+
+TEST_CASE("a table is as wide as its names where the terminal has room, and names are cut where it has none") {
+  RankReport report = with_modules();
+  report.operators.modules.push_back(module(std::string(90, 'n'), "", 10, 10));
+  RankTextOptions options;
+  options.sections = {"modules"};
+  CHECK(rank_text(report, options).find(std::string(90, 'n')) == std::string::npos);
+  options.columns = 160;
+  CHECK(rank_text(report, options).find(std::string(90, 'n')) != std::string::npos);
+  for (const size_t columns : {60U, 80U, 160U}) {
+    options.columns = columns;
+    const std::string text = rank_text(report, options);
+    for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) CHECK(end - at <= columns);
+  }
 }

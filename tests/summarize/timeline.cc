@@ -82,3 +82,37 @@ TEST_CASE("a collective that ran on the host beside GPU rows is communication, t
   CHECK(s.idle_host_wait_ns == 4'000);
   CHECK(check_invariants(s).empty());
 }
+
+TEST_CASE("the timeline over time sums to the whole, and a gap's cause is that of the gap in each part it crosses") {
+  JobBuilder b(1);
+  RankTrace& trace = b.trace(0);
+  const auto row = [&](double launched_us, double start_us, double end_us) {
+    b.gpu_row(0, GpuWork::compute, start_us, end_us);
+    trace.gpu.launch.back() = static_cast<int32_t>(trace.launches.size());
+    trace.launches.start.push_back(LocalNs{static_cast<int64_t>(launched_us * 1000)});
+    trace.launches.duration_ns.push_back(1000);
+    trace.launches.thread.push_back(1);
+  };
+  row(0, 10, 100);
+  row(299, 300, 400);  // 200 us until the host launched it
+  row(350, 410, 510);  // launched in time
+  row(360, 610, 710);  // launched in time, 100 us later
+  StringTable strings;
+  const std::vector<TimelineBin> bins = tabulate_trace(trace, strings).over_time;
+  REQUIRE(bins.size() == 400);
+  RankSummary sum;
+  for (const TimelineBin& bin : bins) {
+    const RankSummary& t = bin.timeline;
+    CHECK(t.compute_ns + t.exposed_communication_ns + t.exposed_memcpy_ns + t.idle_ns == t.total_ns);
+    sum.total_ns += t.total_ns;
+    sum.idle_ns += t.idle_ns;
+    sum.idle_host_wait_ns += t.idle_host_wait_ns;
+    sum.idle_kernel_wait_ns += t.idle_kernel_wait_ns;
+  }
+  CHECK(sum.total_ns == 700'000);
+  CHECK(sum.idle_ns == 310'000);
+  CHECK(sum.idle_host_wait_ns == 200'000);
+  CHECK(sum.idle_kernel_wait_ns == 10'000);
+  CHECK(bins[100].timeline.idle_host_wait_ns == 1'750);  // wholly within the first gap
+  CHECK(bins[100].start_ns - bins[0].start_ns == 175'000);
+}

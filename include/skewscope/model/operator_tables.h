@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "skewscope/model/critical_path.h"
+#include "skewscope/model/memory_tables.h"
 #include "skewscope/model/rank_detail.h"
 #include "skewscope/model/rank_trace.h"
 
@@ -43,7 +44,8 @@ struct CategoryRow {
   bool recompute = false;
   int64_t count = 0;  // instances
   int64_t direct_ns = 0;
-  double share = 0;  // of the direct time of all rows
+  double share = 0;             // of the direct time of all rows
+  double cumulative_share = 0;  // of this row and those before it
 };
 
 // All rows of one operator or call name. Host and device times as in the profiler's own table (key_averages): plain
@@ -59,6 +61,28 @@ struct OperatorRow {
   int64_t device_self_ns = 0;   // sum of the GPU rows whose launch has this as innermost operator
   int64_t device_total_ns = 0;  // and of those launched within
   double share = 0;             // direct_ns of that of all rows
+  double cumulative_share = 0;  // of this row and those before it
+  // Allocated less freed: by the operator itself, and with what ran within it; on the host, and on all GPUs.
+  int64_t host_memory_self_bytes = 0, host_memory_bytes = 0;
+  int64_t gpu_memory_self_bytes = 0, gpu_memory_bytes = 0;
+};
+
+// Forward operators of one name and the nodes of the backward pass that belong to them (by sequence number).
+struct OperatorPassRow {
+  std::string forward, backward;
+  int64_t calls = 0;  // pairs
+  int64_t forward_host_ns = 0, backward_host_ns = 0;
+  int64_t forward_gpu_ns = 0, backward_gpu_ns = 0;  // unions of the GPU rows launched within
+};
+
+// Kernels by where the program asked for them: the launcher, and the operators and python functions around it. The 200
+// with most GPU time.
+struct CallStackRow {
+  std::string name;  // of the GPU rows
+  std::string launcher;
+  std::string stack;     // innermost first, one a line; at most 40; begins with the launcher
+  int64_t launches = 0;  // GPU rows
+  int64_t gpu_ns = 0;    // their sum
 };
 
 // The rows that stand at one position among the GPU rows of an instance.
@@ -96,6 +120,9 @@ struct KernelRow {
   int64_t grid[3] = {-1, -1, -1}, block[3] = {-1, -1, -1};  // -1: not recorded
   int32_t registers = -1, shared_memory = -1;               // per thread; bytes per block
   int64_t count = 0, sum_ns = 0, min_ns = 0, max_ns = 0;
+  // Launches for which the library had asked right before, in the same operator, how many blocks fit on an SM: it
+  // adapts the grid to the device.
+  int64_t after_occupancy_query = 0;
   double share = 0;  // of the sum of all rows
 
   double mean_ns() const { return count == 0 ? 0 : static_cast<double>(sum_ns) / static_cast<double>(count); }
@@ -150,6 +177,7 @@ struct WorkRow {
 // One nn.Module instance ("nn.Module: Linear_0"): its calls.
 struct ModuleRow {
   std::string name;
+  std::string parent;  // the module that its first call ran within; "": none
   int64_t calls = 0;
   int64_t host_self_ns = 0, host_total_ns = 0;  // self: without the modules called within
   int64_t gpu_ns = 0;                           // union of the GPU rows launched within
@@ -165,6 +193,8 @@ struct AnnotationRow {
   // Union of the GPU rows launched within, on the thread of the annotation; of the ranges themselves (GPU). What all
   // threads launched within a step is in RankTables::timeline.
   int64_t gpu_ns = 0;
+  // From the begin of a range to that of the first operator in it: Python, data loading. Ranges without are left out.
+  int64_t with_operators = 0, before_first_operator_ns = 0;
 };
 
 // Regions that torch.compile made: one row per "frame/compile id".
@@ -175,12 +205,15 @@ struct CompiledRegionRow {
   int64_t nested = 0;              // calls within another region: each follows a graph break
   std::vector<std::string> outer;  // names of the regions that those stood in
   int64_t host_ns = 0, gpu_ns = 0;
-  bool recompiled = false;  // compile id above 0, or several compile ids of the frame in the trace
+  int64_t cache_lookup_ns = 0;  // of the look-ups right before its calls: checking the guards
+  int64_t prologue_ns = 0;      // within it, before the compiled code: preparing inputs
+  bool recompiled = false;      // compile id above 0, or several compile ids of the frame in the trace
 };
 
-// What compiled code does around its kernels, per name: cache look-ups, "CompiledFunction", "CompiledFunctionBackward",
+// What compiled code does around its kernels, per name: cache look-ups, prologues, "CompiledFunction",
+// "CompiledFunctionBackward",
 // "## Call CompiledFxGraph <hash>", compilation.
-enum class CompileEvent : uint8_t { cache_lookup, forward, backward, graph_call, compilation };
+enum class CompileEvent : uint8_t { cache_lookup, prologue, forward, backward, graph_call, compilation };
 const char* to_string(CompileEvent event);
 
 struct CompileEventRow {
@@ -212,6 +245,9 @@ struct GraphLaunchRow {
 struct OperatorTables {
   std::vector<CategoryRow> categories;
   std::vector<OperatorRow> operators;
+  std::vector<OperatorPassRow> passes;  // most GPU time first
+  std::vector<CallStackRow> stacks;     // the same
+  MemoryTables memory;                  // empty where no memory events were recorded
   std::vector<ArgumentsRow> arguments;
   std::vector<KernelRow> kernels;
   std::vector<ShortBin> short_bins;

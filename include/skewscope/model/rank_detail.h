@@ -85,6 +85,18 @@ struct GpuAnnotations {
   size_t size() const { return start.size(); }
 };
 
+// "[memory]": an allocation or a free. Sorted by time.
+struct MemoryEvents {
+  std::vector<LocalNs> at;
+  std::vector<int64_t> bytes;  // below 0: freed
+  std::vector<int64_t> address;
+  std::vector<int64_t> allocated, reserved;  // in all on the device, afterwards
+  std::vector<int32_t> device;               // -1: the host
+  std::vector<int32_t> thread;               // row in RankDetail::threads
+
+  size_t size() const { return at.size(); }
+};
+
 // deviceProperties; -1 or "" where not known.
 struct DeviceProperties {
   std::string name;
@@ -113,6 +125,7 @@ struct RankDetail {
   std::vector<KernelShape> shapes;
   GpuDetails gpu;
   GpuAnnotations gpu_annotations;
+  MemoryEvents memory;
   CallDetails calls;
   std::vector<DeviceProperties> devices;  // by device id
   int64_t base_time_ns = 0;               // baseTimeNanoseconds: what the time stamps of the file count from
@@ -154,6 +167,18 @@ void for_each_column(Events& annotations, const Visit& visit) {
   visit(annotations.name);
   visit(annotations.device);
   visit(annotations.stream);
+}
+
+template <class Events, class Visit>
+requires std::same_as<std::remove_const_t<Events>, MemoryEvents>
+void for_each_column(Events& memory, const Visit& visit) {
+  visit(memory.at);
+  visit(memory.bytes);
+  visit(memory.address);
+  visit(memory.allocated);
+  visit(memory.reserved);
+  visit(memory.device);
+  visit(memory.thread);
 }
 
 template <class Events, class Visit>

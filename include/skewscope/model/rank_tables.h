@@ -25,6 +25,12 @@ struct TimelineRow {
   StepPlace place = StepPlace::step;  // else what is in no step, before, between or after the steps
 };
 
+// One of at most 400 equal parts of the trace's window; parts sum to its length.
+struct TimelineBin {
+  int64_t start_ns = 0;  // since RankTrace::first_event
+  RankSummary timeline;
+};
+
 // A sample, as pandas describes it: deviation of the sample (n - 1), quartiles interpolated.
 struct Distribution {
   int64_t count = 0;
@@ -103,6 +109,9 @@ struct KernelTotals {
   int64_t count = 0;
   int64_t total_ns = 0, shortest_ns = 0, longest_ns = 0;
   double deviation_ns = 0;  // standard deviation of the sample (n - 1); 0 for one row
+  double median_ns = 0;
+  double share = 0;             // of the time of all rows
+  double cumulative_share = 0;  // of this row and those before it
 
   double mean_ns() const { return count == 0 ? 0 : static_cast<double>(total_ns) / static_cast<double>(count); }
 };
@@ -153,7 +162,8 @@ struct Utilization {
 };
 
 struct RankTables {
-  std::vector<TimelineRow> timeline;       // the trace; its devices where there are several; its steps
+  std::vector<TimelineRow> timeline;  // the trace; its devices where there are several; its steps
+  std::vector<TimelineBin> over_time;
   std::vector<WorkTogether> together;      // most time first
   std::vector<StreamIdle> streams;         // sorted by (device, stream)
   std::vector<QueueDepth> queues;          // the same

@@ -1,6 +1,7 @@
 #include "rank_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "skewscope/efficiency/call_script.h"
 #include "skewscope/examine.h"
@@ -41,19 +42,27 @@ Result<std::string> replay_of(const RankReport& report, const std::string& wante
        fmt::format("GPU time of one call: {:.0f} ns", found->direct.mean_ns())});
 }
 
+std::string section_names() {
+  std::string names;
+  for (const std::string& name : rank_sections()) names += (names.empty() ? "" : ",") + name;
+  return names + "; default: all but stacks";
+}
+
 }  // namespace
 
 void add_rank_options(CLI::App& command, RankOptions& options) {
   add_input_options(command, options.input);
   add_job_option(command, options.input.ingest, "Of several jobs found, the one whose rank is shown");
   add_cache_options(command, options.input.ingest.cache);
-  command.add_option("-o,--output", options.write.directory, "Write rank.json, tables and summary into this directory")
+  command
+      .add_option("-o,--output", options.write.directory,
+                  "Write rank.json, tables, page and summary into this directory")
       ->type_name("DIR");
   command
-      .add_option("-f,--format", options.write.formats, "What to write, with commas between; default: the first three")
+      .add_option("-f,--format", options.write.formats, "What to write, with commas between; default: all but the last")
       ->delimiter(',')
-      ->check(CLI::IsMember({"json", "csv", "sqlite", "xlsx"}).description(""))
-      ->type_name("json,csv,sqlite,xlsx");
+      ->check(CLI::IsMember({"json", "csv", "sqlite", "html", "xlsx"}).description(""))
+      ->type_name("json,csv,sqlite,html,xlsx");
   command.add_option("--rules", options.rules, "Change thresholds of findings: JSON as configs/rank_rules.json")
       ->type_name("FILE");
   command.add_option("--devices", options.devices, "Add devices with their peaks: JSON as configs/devices.json")
@@ -62,12 +71,20 @@ void add_rank_options(CLI::App& command, RankOptions& options) {
                    "Replace a report that is not whole, too; a whole one needs no flag");
   command.add_option("--replay", options.replay, "A Python script that runs one call of this operator again")
       ->type_name("OP");
+  command.add_option("--sections", options.text.sections, "Of the summary, these of " + section_names())
+      ->delimiter(',')
+      ->check(CLI::IsMember(rank_sections()).description(""))
+      ->type_name("LIST");
+  command.add_option("-n,--top", options.text.rows, "Rows of each table of the summary; default: a few")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   command.add_flag("--json", options.json, "Print every table as JSON instead of the summary");
   add_common_options(command, options.common);
   command.footer(
       "Examples:\n"
       "  skewscope rank traces/rank3_trace.json.gz\n"
       "  skewscope rank traces/ --ranks 3 -o rank3\n"
+      "  skewscope rank rank3_trace.json.gz --sections modules,memory -n 40\n"
       "  skewscope rank rank3_trace.json.gz --json | jq .streams\n"
       "  skewscope rank rank3_trace.json.gz --replay aten::mm > mm.py && python3 mm.py\n"
       "A directory is read as a job; --ranks names the one of its ranks that is shown.");
@@ -112,7 +129,11 @@ ExitCode run_rank(const RankOptions& options) {
     return print(script.value()) ? kDone : fail({ErrorKind::output, "cannot write to standard output"});
   }
   if (options.common.quiet && !options.json) return kDone;
-  const bool fine = print(options.json ? rank_json(report.value(), SKEWSCOPE_VERSION) : rank_text(report.value()));
+  RankTextOptions text = options.text;
+  text.rules = options.common.verbose > 0;
+  text.columns = terminal_columns(STDOUT_FILENO);
+  const bool fine =
+      print(options.json ? rank_json(report.value(), SKEWSCOPE_VERSION) : rank_text(report.value(), text));
   return fine ? kDone : fail({ErrorKind::output, "cannot write to standard output"});
 }
 

@@ -12,6 +12,7 @@ struct RankOptions {
   WriteOptions write;          // no directory: nothing is written
   std::string rules, devices;  // files; "": the built-in ones
   std::string replay;          // an operator; "": the summary
+  RankTextOptions text;
   bool json = false;
   CommonOptions common;
 };

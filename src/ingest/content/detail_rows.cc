@@ -65,6 +65,7 @@ void DetailRows::clear() {
   launches.clear();
   gpu.clear();
   gpu_annotations.clear();
+  for_each_column(memory, [](auto& column) { column.clear(); });
   splits.clear();
   names.clear();
 }
@@ -74,6 +75,7 @@ void DetailRows::roll_back(const Mark& to) {
   launches.resize(to.launches);
   gpu.resize(to.gpu);
   gpu_annotations.resize(to.gpu_annotations);
+  for_each_column(memory, [&](auto& column) { column.resize(to.memory); });
   splits.resize(to.splits);
   names.resize(to.names);
 }
@@ -107,6 +109,13 @@ void append_details(const DetailRows& chunk, const std::vector<StringId>& ids, i
     row.shape = renumbered(shapes, row.shape);
   });
   append_changed(chunk.gpu_annotations, file.gpu_annotations, [&](GpuAnnotationRow& row) { to_id(row.name); });
+  append(chunk.memory.at, file.memory.at);
+  append(chunk.memory.bytes, file.memory.bytes);
+  append(chunk.memory.address, file.memory.address);
+  append(chunk.memory.allocated, file.memory.allocated);
+  append(chunk.memory.reserved, file.memory.reserved);
+  append(chunk.memory.device, file.memory.device);
+  append_changed(chunk.memory.thread, file.memory.thread, [&](int32_t& row) { row = renumbered(threads, row); });
   append_changed(chunk.names, file.names, [&](TrackName& name) { to_id(name.text); });
   append_changed(chunk.splits, file.splits, [&](SplitSizes& sizes) {
     to_id(sizes.in);
@@ -121,6 +130,7 @@ int64_t bytes_of(const DetailRows& rows) {
   add(rows.launches);
   add(rows.gpu);
   add(rows.gpu_annotations);
+  for_each_column(rows.memory, add);
   add(rows.splits);
   add(rows.names);
   return bytes;

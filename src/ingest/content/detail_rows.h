@@ -77,16 +77,18 @@ struct DetailRows {
   std::vector<LaunchDetailRow> launches;
   std::vector<GpuDetailRow> gpu;
   std::vector<GpuAnnotationRow> gpu_annotations;  // of every name
+  MemoryEvents memory;                            // `thread`: number in `threads`; not sorted
   std::vector<SplitSizes> splits;
   std::vector<TrackName> names;
 
   void clear();
   // Back to how many rows there were; distinct rows stay.
   struct Mark {
-    size_t host, launches, gpu, gpu_annotations, splits, names;
+    size_t host, launches, gpu, gpu_annotations, memory, splits, names;
   };
   Mark mark() const {
-    return {host.size(), launches.size(), gpu.size(), gpu_annotations.size(), splits.size(), names.size()};
+    return {host.size(),   launches.size(), gpu.size(),  gpu_annotations.size(),
+            memory.size(), splits.size(),   names.size()};
   }
   void roll_back(const Mark& to);
 };

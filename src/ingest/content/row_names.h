@@ -19,6 +19,7 @@ bool is_sized_op(std::string_view name);
 bool waits_for_device(std::string_view name);
 // The instant at which recording ended, as Kineto calls it.
 constexpr std::string_view kRecordingEnd = "Record Window End";
+constexpr std::string_view kMemoryEvent = "[memory]";  // an allocation or a free
 // Runtime calls that never put work on the GPU (cudaEventQuery, hipStreamIsCapturing, ...): half of all runtime rows.
 bool never_launches(std::string_view name);
 // Runtime calls that wait for the device, for a stream or for an event. By how the name begins, as never_launches().

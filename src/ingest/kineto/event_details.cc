@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "row_builder.h"
+#include "src/ingest/content/row_names.h"
 #include "src/ingest/text/number_text.h"
 
 namespace skewscope::ingest {
@@ -73,7 +74,7 @@ void RowBuilder::keep_with_details(const RawEvent& event) {
     case EventClass::process_label:
       return keep_track_name(event);
     case EventClass::instant:
-      return;
+      return bare(event.name) == kMemoryEvent ? keep_memory_event(event) : void();
     default:
       break;
   }
@@ -102,6 +103,23 @@ void RowBuilder::keep_host_row(const RawEvent& event, LocalNs start, int64_t dur
   host.sequence.push_back(sequence >= 0 && sequence <= kLargest ? static_cast<int32_t>(sequence) : -1);
   const bool fits = forward_thread >= 0 && forward_thread <= kLargest;
   host.forward_thread.push_back(fits ? static_cast<int32_t>(forward_thread) : 0);
+}
+
+void RowBuilder::keep_memory_event(const RawEvent& event) {
+  constexpr ArgMask kTold = mask_of(Arg::memory_bytes) | mask_of(Arg::total_allocated);
+  LocalNs at;
+  int64_t none = 0;
+  StampForms not_told;
+  if ((event.present & kTold) != kTold || !read_times(event, not_told, rows_->defects, at, none)) return;
+  const int64_t type = integer(event, Arg::memory_device_type);
+  MemoryEvents& memory = rows_->details.memory;
+  memory.at.push_back(at);
+  memory.bytes.push_back(integer(event, Arg::memory_bytes));
+  memory.address.push_back(integer(event, Arg::address));
+  memory.allocated.push_back(integer(event, Arg::total_allocated));
+  memory.reserved.push_back(std::max<int64_t>(integer(event, Arg::total_reserved), 0));
+  memory.device.push_back(type == 0 ? -1 : static_cast<int32_t>(integer(event, Arg::memory_device)));
+  memory.thread.push_back(rows_->details.threads.number_of({process_of(event), thread_of(event)}));
 }
 
 void RowBuilder::keep_gpu_detail(const RawEvent& event) {

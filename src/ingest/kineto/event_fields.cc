@@ -96,6 +96,12 @@ constexpr std::array kArgNames = {
     ArgName{"est. achieved occupancy %\"", Arg::occupancy},
     ArgName{"bytes\"", Arg::bytes},
     ArgName{"memory bandwidth (GB/s)\"", Arg::bandwidth},
+    ArgName{"Addr\"", Arg::address},
+    ArgName{"Bytes\"", Arg::memory_bytes},
+    ArgName{"Total Allocated\"", Arg::total_allocated},
+    ArgName{"Total Reserved\"", Arg::total_reserved},
+    ArgName{"Device Id\"", Arg::memory_device},
+    ArgName{"Device Type\"", Arg::memory_device_type},
 };
 
 // Rows of kArgNames by first character: [begin, end) in an order grouped at compile time. Without details, their names
@@ -133,6 +139,10 @@ constexpr ArgMask kOperatorArgs = mask_of(Arg::input_strides) | mask_of(Arg::inp
                                   mask_of(Arg::forward_thread) | mask_of(Arg::kernel_file) |
                                   mask_of(Arg::kernel_backend);
 
+constexpr ArgMask kMemoryArgs = mask_of(Arg::address) | mask_of(Arg::memory_bytes) | mask_of(Arg::total_allocated) |
+                                mask_of(Arg::total_reserved) | mask_of(Arg::memory_device) |
+                                mask_of(Arg::memory_device_type);
+
 // What details keep in addition to what all rows keep.
 ArgMask detail_args(EventClass event_class) {
   switch (event_class) {
@@ -143,6 +153,8 @@ ArgMask detail_args(EventClass event_class) {
       return mask_of(Arg::bytes) | mask_of(Arg::bandwidth);
     case EventClass::launch:
       return kSizeArgs;
+    case EventClass::instant:
+      return kMemoryArgs;
     case EventClass::cpu_op:
     case EventClass::user_annotation:
       return kOperatorArgs;

@@ -21,7 +21,7 @@ enum class EventClass : uint8_t {
   process_label,    // ph "M": names and labels of processes and threads
   python_function,  // but for modules, rows of details only (ReadSettings::details)
   overhead,         // rows of details only
-  instant,          // ph "i": the end of recording
+  instant,          // ph "i": the end of recording; with details, allocations and frees
   pass_flow,        // ph "s", "f": from an operator of the forward pass to its backward one
   end,              // ph "E": of the event that began last on its thread
 };
@@ -79,6 +79,12 @@ enum class Arg : uint8_t {
   occupancy,
   bandwidth,
   bytes,
+  address,
+  memory_bytes,
+  total_allocated,
+  total_reserved,
+  memory_device,
+  memory_device_type,
   count_,  // none of these
 };
 

@@ -28,7 +28,7 @@ bool read_phase(std::string_view phase, RawEvent& event) {
     event.event_class = EventClass::end;
     event.has_category = true;
   } else if (phase == "i"sv || phase == "I"sv) {
-    if (event.has_category) return false;
+    if (event.has_category && event.event_class != EventClass::skip) return false;
     event.event_class = EventClass::instant;
     event.has_category = true;
   } else if (phase == "M"sv && !event.has_category) {

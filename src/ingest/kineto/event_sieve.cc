@@ -127,13 +127,17 @@ constexpr size_t kBehindName = 4, kBehindNameOfEnd = kBehindName + 11;
   return passes_other_arrow(event, phase, rows);
 }
 
+[[gnu::noinline]] bool is_memory_event(std::string_view event) { return event.find(kMemoryEvent) != event.npos; }
+
 }  // namespace
 
 bool passes_sieve(std::string_view event, bool details, ChunkRows& rows) {
   size_t at = 1;
   skip_blanks(event, at);
   if (!take(event, at, "\"ph\": \"") || event[at + 1] != '"') return true;
-  if (event[at] != 'X') return passes_other_phase(event, event[at], rows);
+  if (event[at] != 'X') {
+    return passes_other_phase(event, event[at], rows) || (details && event[at] == 'i' && is_memory_event(event));
+  }
   at += 2;
   if (!take(event, at, ",")) return true;
   skip_blanks(event, at);

@@ -192,7 +192,10 @@ int64_t FileBuilder::sum_over_starts(const Work& work) {
   int64_t sum = rows + launches + work(content_.comm_ops) + work(content_.gpu_annotations) + work(content_.steps) +
                 work(content_.syncs) + work(content_.stream_waits) + work(content_.optimizer_steps) +
                 work(content_.modules) + work(content_.backward_ops) + work(content_.pass_flows);
-  if (content_.details) sum += work(content_.details->host.start) + work(content_.details->gpu_annotations);
+  if (content_.details) {
+    sum += work(content_.details->host.start) + work(content_.details->gpu_annotations) +
+           work(content_.details->memory.at);
+  }
   return sum;
 }
 

@@ -60,6 +60,7 @@ class RowBuilder {
   void keep_gpu_detail(const RawEvent& event);
   void keep_host_row(const RawEvent& event, LocalNs start, int64_t duration_ns);
   void keep_track_name(const RawEvent& event);
+  void keep_memory_event(const RawEvent& event);
   int32_t argument_set(const RawEvent& event);
   int32_t kernel_shape(const RawEvent& event);
   StringId host_name(const RawEvent& event);

@@ -54,6 +54,9 @@ class Filter {
       if (caller >= 0) caller = new_row[static_cast<size_t>(caller)];
     }
     keep_annotations(detail.gpu_annotations);
+    std::vector<bool> memory(detail.memory.size());
+    for (size_t i = 0; i < memory.size(); ++i) memory[i] = wanted(step_number_at(steps, detail.memory.at[i]));
+    for_each_column(detail.memory, [&](auto& column) { keep_rows(memory, column); });
   }
 
   // After the GPU rows.

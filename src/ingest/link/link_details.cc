@@ -78,13 +78,14 @@ std::vector<int32_t> call_tree_order(const HostEvents& host, size_t threads) {
 }
 
 // Sorts the host rows; where each of them went.
-std::vector<int32_t> link_host(DetailRows& rows, const StringTable& strings, RankDetail& detail) {
+std::vector<int32_t> link_host(DetailRows& rows, const StringTable& strings, RankDetail& detail,
+                               std::vector<int32_t>& thread_row) {
   const std::vector<ThreadIds>& ids = rows.threads.rows();
   std::vector<int32_t> threads = numbers_up_to(ids.size());
   std::sort(threads.begin(), threads.end(),
             [&](int32_t a, int32_t b) { return before(ids[static_cast<size_t>(a)], ids[static_cast<size_t>(b)]); });
   detail.threads = name_threads(ids, threads, rows.names, strings);
-  const std::vector<int32_t> thread_row = inverse(threads);
+  thread_row = inverse(threads);
   for (int32_t& thread : rows.host.thread) thread = thread_row[static_cast<size_t>(thread)];
   detail.host = std::move(rows.host);
   const std::vector<int32_t> order = call_tree_order(detail.host, threads.size());
@@ -131,14 +132,27 @@ GpuAnnotations link_annotations(std::vector<GpuAnnotationRow> rows) {
   return annotations;
 }
 
+// `thread_row`: where each thread went.
+MemoryEvents link_memory(MemoryEvents events, const std::vector<int32_t>& thread_row) {
+  for (int32_t& thread : events.thread) thread = thread_row[static_cast<size_t>(thread)];
+  std::vector<int32_t> order = numbers_up_to(events.size());
+  sort_runs(order, [&](int32_t a, int32_t b) {
+    return events.at[static_cast<size_t>(a)] < events.at[static_cast<size_t>(b)];
+  });
+  for_each_column(events, [&](auto& column) { column = gathered(column, order); });
+  return events;
+}
+
 }  // namespace
 
 RankDetail link_details(FileContent& content) {
   DetailRows& rows = *content.details;
   RankDetail detail;
-  const std::vector<int32_t> host_row = link_host(rows, content.strings, detail);
+  std::vector<int32_t> thread_row;
+  const std::vector<int32_t> host_row = link_host(rows, content.strings, detail, thread_row);
   detail.gpu = link_gpu(rows, content.gpu.events.launch, host_row);
   detail.gpu_annotations = link_annotations(std::move(rows.gpu_annotations));
+  detail.memory = link_memory(std::move(rows.memory), thread_row);
   detail.arguments = rows.arguments.take();
   detail.shapes = rows.shapes.take();
   detail.devices = content.devices;
@@ -168,6 +182,7 @@ int64_t bytes_of(const RankDetail& detail) {
   for_each_column(detail.host, add);
   for_each_column(detail.gpu, add);
   for_each_column(detail.gpu_annotations, add);
+  for_each_column(detail.memory, add);
   for_each_column(detail.calls, add);
   add(detail.threads);
   add(detail.arguments);

@@ -37,11 +37,40 @@ struct TimelineFields {
       field<&part<&S::exposed_memcpy_ns>>("exposed_memcpy_ns", "copies ran, and neither computing nor communication"),
       field<&part<&S::busy_ns>>("busy_ns", "anything ran"), field<&part<&S::idle_ns>>("idle_ns", "nothing ran"),
       field<&part<&S::micro_idle_ns>>("micro_idle_ns", "idle_ns in gaps under 10 us"),
+      field<&part<&S::idle_host_wait_ns>>("idle_host_wait_ns",
+                                          "idle_ns in gaps after which the next row was launched after the gap had "
+                                          "begun: the GPU waited for the host"),
+      field<&part<&S::idle_kernel_wait_ns>>("idle_kernel_wait_ns",
+                                            "idle_ns in gaps under 30 us before a row launched in time"),
       field<&part<&S::orphan_rows>>("orphan_rows", "rows whose launch is not in the trace; all figures count them"),
       field<&part<&S::orphan_ns>>("orphan_ns", "sum of those rows"),
       where<&Row::place, &is_outside_steps>("place",
                                             "what is in no step: before, between or after the steps; with the steps, "
                                             "these rows sum to the whole trace"));
+};
+
+struct TimelineBinFields {
+  using Row = TimelineBin;
+  using S = RankSummary;
+  template <auto Member>
+  static int64_t part(const Row& row) {
+    return row.timeline.*Member;
+  }
+  static constexpr About kAbout = {"timeline_over_time", "timeline_over_time",
+                                   "one of at most 400 equal parts of the trace's window; computing, the exposed parts "
+                                   "and idle_ns sum to length_ns"};
+  static constexpr auto kFields = std::make_tuple(
+      field<&Row::start_ns>("start_ns", "begin of the part, since the first event of the trace"),
+      field<&part<&S::total_ns>>("length_ns", "length of the part"),
+      field<&part<&S::compute_ns>>("compute_ns", "kernels that compute, and fills, ran"),
+      field<&part<&S::communication_ns>>("communication_ns", "communication ran"),
+      field<&part<&S::exposed_communication_ns>>("exposed_communication_ns", "communication ran and nothing computed"),
+      field<&part<&S::exposed_memcpy_ns>>("exposed_memcpy_ns", "copies ran and nothing else did"),
+      field<&part<&S::idle_ns>>("idle_ns", "nothing ran"),
+      field<&part<&S::idle_host_wait_ns>>(
+          "idle_host_wait_ns", "idle in a gap after which the next row was launched after the gap had begun"),
+      field<&part<&S::idle_kernel_wait_ns>>(
+          "idle_kernel_wait_ns", "idle in a gap of under 30 us before a row that had been launched in time"));
 };
 
 struct TogetherFields {
@@ -152,7 +181,9 @@ struct KernelFields {
       field<&Row::work>("work", "compute, communication, memcpy or memset"), field<&Row::count>("count", "rows"),
       field<&Row::total_ns>("total_ns", "their sum"), field<&Row::mean_ns>("mean_ns", "their mean"),
       field<&Row::shortest_ns>("shortest_ns", "the shortest"), field<&Row::longest_ns>("longest_ns", "the longest"),
-      field<&Row::deviation_ns>("deviation_ns", "standard deviation of the sample; 0 for one row"));
+      field<&Row::deviation_ns>("deviation_ns", "standard deviation of the sample; 0 for one row"),
+      field<&Row::median_ns>("median_ns", "half of them take less"), field<&Row::share>("share", "of all rows' time"),
+      field<&Row::cumulative_share>("cumulative_share", "of this row and those before it"));
 };
 
 template <int64_t (KernelShape::*Sizes)[3], size_t kAxis>

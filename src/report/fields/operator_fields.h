@@ -18,7 +18,8 @@ struct CategoryFields {
                       field<&Row::recompute>("recompute", "run a second time by activation checkpointing"),
                       field<&Row::count>("count", "runs of launchers"),
                       field<&Row::direct_ns>("direct_ns", "GPU rows ran that they launched themselves"),
-                      field<&Row::share>("share", "of the direct time of all rows"));
+                      field<&Row::share>("share", "of the direct time of all rows"),
+                      field<&Row::cumulative_share>("cumulative_share", "of this row and those before it"));
 };
 
 struct OperatorFields {
@@ -41,7 +42,14 @@ struct OperatorFields {
       field<&Row::host_total_ns>("host_total_ns", "on the host"),
       field<&Row::device_self_ns>("device_self_ns", "sum of the GPU rows whose innermost operator it is"),
       field<&Row::device_total_ns>("device_total_ns", "and of those launched within"),
-      field<&Row::share>("share", "direct_ns over that of all rows"));
+      field<&Row::share>("share", "direct_ns over that of all rows"),
+      field<&Row::cumulative_share>("cumulative_share", "of this row and those before it"),
+      field<&Row::host_memory_self_bytes>("host_memory_self_bytes",
+                                          "host memory that its runs allocated, less what they freed (profile_memory)"),
+      field<&Row::host_memory_bytes>("host_memory_bytes", "and what ran within them"),
+      field<&Row::gpu_memory_self_bytes>("gpu_memory_self_bytes",
+                                         "GPU memory that its runs allocated, less what they freed (profile_memory)"),
+      field<&Row::gpu_memory_bytes>("gpu_memory_bytes", "and what ran within them"));
 };
 
 struct ArgumentFields {
@@ -129,7 +137,10 @@ struct LaunchedKernelFields {
       known<&Row::shared_memory>("shared_memory_bytes", "of a block"), field<&Row::count>("count", "rows"),
       field<&Row::sum_ns>("sum_ns", "their sum"), field<&Row::mean_ns>("mean_ns", "their mean"),
       field<&Row::min_ns>("min_ns", "the shortest"), field<&Row::max_ns>("max_ns", "the longest"),
-      field<&Row::share>("share", "of the sum of all rows"));
+      field<&Row::share>("share", "of the sum of all rows"),
+      field<&Row::after_occupancy_query>("after_occupancy_query",
+                                         "launches right after the operator had asked how many blocks fit on a "
+                                         "multiprocessor: the grid is adapted to the device"));
 };
 
 struct ShortBinFields {
@@ -223,7 +234,9 @@ struct ModuleFields {
   using Row = ModuleRow;
   static constexpr About kAbout = {"modules", "modules", "the calls of one nn.Module"};
   static constexpr auto kFields = std::make_tuple(
-      text<&Row::name>("name", "of the module"), field<&Row::calls>("calls", "its calls"),
+      text<&Row::name>("name", "of the module"),
+      text<&Row::parent>("parent", "the module that its first call ran within; null: none"),
+      field<&Row::calls>("calls", "its calls"),
       field<&Row::host_self_ns>("host_self_ns", "on the host, without modules called within"),
       field<&Row::host_total_ns>("host_total_ns", "on the host"),
       field<&Row::gpu_ns>("gpu_ns", "GPU rows ran that it launched"),
@@ -232,12 +245,19 @@ struct ModuleFields {
 
 struct AnnotationFields {
   using Row = AnnotationRow;
+  static bool has_operators(const Row& row) { return row.with_operators > 0; }
+  static double before_first_operator(const Row& row) {
+    return static_cast<double>(row.before_first_operator_ns) / static_cast<double>(row.with_operators);
+  }
   static constexpr About kAbout = {"annotations", "annotations", "user annotations of one name"};
   static constexpr auto kFields = std::make_tuple(
       text<&Row::name>("name", "of the annotation"),
       field<&Row::on_gpu>("on_gpu", "ranges on the GPU; false: record_function or a step on the host"),
       field<&Row::count>("count", "ranges"), field<&Row::total_ns>("total_ns", "their sum"),
-      field<&Row::gpu_ns>("gpu_ns", "GPU rows ran that were launched within, on the annotation's thread"));
+      field<&Row::gpu_ns>("gpu_ns", "GPU rows ran that were launched within, on the annotation's thread"),
+      where<&before_first_operator, &has_operators>("mean_before_first_operator_ns",
+                                                    "from the begin of a range to that of the first operator in it; "
+                                                    "null: no range has one"));
 };
 
 struct CompiledRegionFields {
@@ -255,6 +275,8 @@ struct CompiledRegionFields {
       field<&Row::nested>("nested", "calls within another region: each follows a graph break"),
       text<&outer>("outer", "those regions"), field<&Row::host_ns>("host_ns", "on the host"),
       field<&Row::gpu_ns>("gpu_ns", "GPU rows ran that it launched"),
+      field<&Row::cache_lookup_ns>("cache_lookup_ns", "cache look-ups right before its calls: checking the guards"),
+      field<&Row::prologue_ns>("prologue_ns", "prologues within it, before the compiled code: preparing inputs"),
       field<&Row::recompiled>("recompiled", "compiled more than once"));
 };
 
@@ -262,7 +284,7 @@ struct CompileEventFields {
   using Row = CompileEventRow;
   static constexpr About kAbout = {"compile_events", "compile_events", "what compiled code does around its kernels"};
   static constexpr auto kFields = std::make_tuple(
-      field<&Row::event>("event", "cache_lookup, forward, backward, graph_call or compilation"),
+      field<&Row::event>("event", "cache_lookup, prologue, forward, backward, graph_call or compilation"),
       text<&Row::name>("name", "as recorded"), field<&Row::count>("count", "times"),
       field<&Row::host_ns>("host_ns", "sum on the host"), field<&Row::gpu_ns>("gpu_ns", "sum on the GPU"));
 };
@@ -306,6 +328,33 @@ struct PathNameFields {
       text<&Row::name>("name", "of the operator or call; of the GPU row; of the call or row that waited"),
       field<&Row::count>("count", "rows on the paths"), field<&Row::time_ns>("time_ns", "for how long"),
       field<&Row::share>("share", "of the length of all steps"));
+};
+
+struct OperatorPassFields {
+  using Row = OperatorPassRow;
+  static constexpr About kAbout = {"operator_passes", "operator_passes",
+                                   "forward operators of one name and their nodes of the backward pass"};
+  static constexpr auto kFields =
+      std::make_tuple(field<&Row::forward>("forward", "operator of the forward pass"),
+                      field<&Row::backward>("backward", "node of the backward pass with the same sequence number"),
+                      field<&Row::calls>("calls", "nodes of the backward pass"),
+                      field<&Row::forward_gpu_ns>("forward_gpu_ns", "GPU time of what the forward operators launched"),
+                      field<&Row::backward_gpu_ns>("backward_gpu_ns", "GPU time of what the nodes launched"),
+                      field<&Row::forward_host_ns>("forward_host_ns", "host time of the forward operators"),
+                      field<&Row::backward_host_ns>("backward_host_ns", "host time of the nodes"));
+};
+
+struct CallStackFields {
+  using Row = CallStackRow;
+  static constexpr About kAbout = {"call_stacks", "call_stacks",
+                                   "kernels by where the program asked for them: the 200 with most GPU time"};
+  static constexpr auto kFields = std::make_tuple(
+      field<&Row::name>("name", "name of the kernel, copy or fill"),
+      field<&Row::launcher>("launcher", "operator that launched it"),
+      field<&Row::stack>("stack",
+                         "the launcher and what was around it, operators and, where recorded (with_stack), Python "
+                         "functions: the innermost first, one a line, at most 40"),
+      field<&Row::launches>("launches", "GPU rows"), field<&Row::gpu_ns>("gpu_ns", "sum of these rows"));
 };
 
 }  // namespace skewscope::report

@@ -4,16 +4,22 @@ import terms from "./glossary.json";  // skewscope help terms says the same
 
 const kWords = terms.map(({ word, pattern, meaning }) => [word, new RegExp(pattern, "i"), meaning]);
 
+// Of these the page of one GPU makes use.
+const kOnlyGpu = ["roofline", "occupancy", "module"];
+const kGpuWords = ["exposed", "overlapped", "critical path", "idle", "launch-bound", ...kOnlyGpu];
+
 const idOf = (word) => `term-${word.replace(/\W+/g, "-")}`;
 
-export function glossarySection() {
-  return section("glossary", "Glossary", element("dl", { class: "points" }, ...kWords.flatMap(([word, , meaning]) =>
+export function glossarySection(data) {
+  const isGpu = data.schema === "skewscope.rank-page/1";
+  const words = kWords.filter(([word]) => (isGpu ? kGpuWords.includes(word) : !kOnlyGpu.includes(word)));
+  return section("glossary", "Glossary", element("dl", { class: "points" }, ...words.flatMap(([word, , meaning]) =>
     [element("dt", { id: idOf(word) }, word), element("dd", {}, meaning)])));
 }
 
 // Makes the first use of each word, in a heading or in a note, a link to its explanation.
 export function linkWords(main) {
-  const open = new Map(kWords.map(([word, pattern]) => [word, pattern]));
+  const open = new Map(kWords.filter(([word]) => document.getElementById(idOf(word)) !== null).map(([word, pattern]) => [word, pattern]));
   for (const block of main.querySelectorAll("section:not(#glossary):not(#method) :is(h2, h3, p.soft, p.note)")) {
     for (const [word, pattern] of open) {
       const texts = [...block.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE);

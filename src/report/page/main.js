@@ -12,6 +12,11 @@ import { element } from "./dom.js";
 import { efficiencySection } from "./efficiency.js";
 import { gridSection } from "./grid.js";
 import { glossarySection, linkWords } from "./glossary.js";
+import { compiledSection, copiesSection, hostSection, memorySection } from "./gpu_host.js";
+import { modulesSection } from "./gpu_modules.js";
+import { gpuFindings, gpuHeading, gpuVerdict } from "./gpu_summary.js";
+import { gpuTimelineSection, idleSection, launchesSection, pathSection } from "./gpu_time.js";
+import { categoriesSection, operatorsSection, rooflineSection } from "./gpu_work.js";
 import { latenessSection } from "./lateness.js";
 import { lossesSection } from "./losses.js";
 import { matrixSection } from "./matrix.js";
@@ -33,6 +38,8 @@ const kDocuments = {
   "skewscope.scale-page/1": [scaleHeading, scaleVerdict, curvesSection, treeSection, lossesSection, qualitySection, scaleMethod, glossarySection],
   "skewscope.compare-page/1": [compareHeading, compareVerdict, stepSection, rankChangesSection, collectiveChangesSection,
     workChangesSection, qualitySection, compareMethod, glossarySection],
+  "skewscope.rank-page/1": [gpuHeading, gpuVerdict, gpuFindings, gpuTimelineSection, idleSection, categoriesSection, operatorsSection, rooflineSection,
+    modulesSection, pathSection, memorySection, copiesSection, launchesSection, hostSection, compiledSection, qualitySection, glossarySection],
 };
 
 const kManyRanks = 2000, kFirstSections = 4;

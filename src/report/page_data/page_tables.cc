@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "packed_numbers.h"
-#include "page_data.h"
 #include "skewscope/base/printable.h"
 #include "src/report/fields/json_values.h"
 #include "src/report/fields/table.h"
@@ -21,40 +20,64 @@ constexpr int64_t kMostExact = int64_t{1} << 53;
 struct Weight {
   std::string_view table, column;
 };
-constexpr Weight kWeights[] = {
-    {"communicators", "collectives"},      {"collectives", "wait_sum_ns"},  {"causes", "wait_originated_ns"},
-    {"blame_flows", "moved_ns"},           {"rank_statistics", "max"},      {"overlap", "time_ns"},
-    {"overlap_modules", "time_ns"},        {"loss_causes", "points"},       {"collective_changes", "change_ns"},
-    {"communicator_changes", "change_ns"}, {"kernel_changes", "change_ns"}, {"operator_changes", "change_ns"},
-    {"all_to_all_groups", "waited_ns"}};
+constexpr Weight kWeights[] = {{"communicators", "collectives"},
+                               {"collectives", "wait_sum_ns"},
+                               {"causes", "wait_originated_ns"},
+                               {"blame_flows", "moved_ns"},
+                               {"rank_statistics", "max"},
+                               {"overlap", "time_ns"},
+                               {"overlap_modules", "time_ns"},
+                               {"loss_causes", "points"},
+                               {"collective_changes", "change_ns"},
+                               {"communicator_changes", "change_ns"},
+                               {"kernel_changes", "change_ns"},
+                               {"operator_changes", "change_ns"},
+                               {"all_to_all_groups", "waited_ns"},
+                               {"operators", "direct_ns"},
+                               {"launched_kernels", "sum_ns"},
+                               {"kernels", "total_ns"},
+                               {"work", "gpu_sum_ns"},
+                               {"modules", "host_total_ns"},
+                               {"annotations", "gpu_ns"},
+                               {"critical_path_names", "time_ns"}};
 
 bool for_every_rank(const Table& table) {
   return table.name == "ranks" || table.name == "stragglers" || table.name == "rank_changes";
 }
 
 bool stays_in_its_file(const Table& table) {
-  constexpr std::array<std::string_view, 8> kFiles = {"collective_ranks", "unmatched",         "rank_steps",
-                                                      "outside_steps",    "collective_steps",  "all_to_all",
-                                                      "all_to_all_ranks", "communicator_ranks"};
+  constexpr std::array<std::string_view, 15> kFiles = {
+      "collective_ranks", "unmatched",          "rank_steps",
+      "outside_steps",    "collective_steps",   "all_to_all",
+      "all_to_all_ranks", "communicator_ranks", "operator_arguments",
+      "work_kernels",     "short_kernel_bins",  "short_kernels",
+      "kernel_shapes",    "own_collectives",    "operator_argument_kernels"};
   return std::find(kFiles.begin(), kFiles.end(), table.name) != kFiles.end();
 }
 
-Json to_json(const Cell& cell) {
+// Stacks are read to their end.
+size_t most_text_of(const Table& table) {
+  return table.name == "call_stacks" ? kMostPageStackBytes : kMostPageTextBytes;
+}
+
+Json to_json(const Cell& cell, size_t most_text) {
   struct Visitor {
+    size_t most_text;
+
     Json operator()(std::monostate) const { return {}; }
     Json operator()(int64_t value) const { return exact(value); }
     Json operator()(double value) const { return value; }
     Json operator()(bool value) const { return value; }
-    Json operator()(std::string_view text) const { return page_text(text); }
+    Json operator()(std::string_view text) const { return page_text(text, most_text); }
   };
-  return std::visit(Visitor{}, cell);
+  return std::visit(Visitor{most_text}, cell);
 }
 
 // The cells of one column, as short as they can be: whole numbers packed; else the distinct values and, packed, which
 // of them each row has, where most come again; else all.
 class PageColumn {
  public:
-  void add(const Cell& cell) {
+  void add(const Cell& cell, size_t most_text) {
     if (const int64_t* whole = std::get_if<int64_t>(&cell)) return whole_.put(*whole);
     if (std::holds_alternative<std::monostate>(cell)) {
       whole_.put_none();
@@ -63,7 +86,7 @@ class PageColumn {
       return;
     }
     only_whole_ = false;
-    Json value = to_json(cell);
+    Json value = to_json(cell, most_text);
     const auto [at, is_new] = place_of_.emplace(value.dump(-1, ' ', false, Json::error_handler_t::replace), of_.size());
     if (is_new) of_.push_back(value);
     places_.put(static_cast<int64_t>(at->second));
@@ -118,7 +141,7 @@ Json page_table(const Table& table) {
   std::vector<Cell> cells;
   for (const size_t row : shown) {
     table.fill(row, cells);
-    for (size_t i = 0; i < columns.size(); ++i) columns[i].add(cells[i]);
+    for (size_t i = 0; i < columns.size(); ++i) columns[i].add(cells[i], most_text_of(table));
   }
   for (PageColumn& column : columns) values.push_back(column.take());
   return {{"columns", std::move(names)},
@@ -129,9 +152,9 @@ Json page_table(const Table& table) {
 
 }  // namespace
 
-std::string page_text(std::string_view text) {
-  if (text.size() <= kMostPageTextBytes) return valid_utf8(text);
-  size_t cut = kMostPageTextBytes;
+std::string page_text(std::string_view text, size_t most) {
+  if (text.size() <= most) return valid_utf8(text);
+  size_t cut = most;
   while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;  // not within a character
   return valid_utf8(text.substr(0, cut)) + "…";
 }

@@ -2,6 +2,7 @@
 #include "skewscope/report.h"
 #include "src/report/fields/columns.h"
 #include "src/report/fields/gpu_fields.h"
+#include "src/report/fields/memory_fields.h"
 #include "src/report/fields/operator_fields.h"
 
 namespace skewscope::report {
@@ -38,15 +39,12 @@ std::vector<PositionRow> positions_of(const std::vector<Row>& rows) {
 }  // namespace
 
 std::vector<Table> tables_of(const RankTables& tables) {
-  std::vector<Table> all = {table_of<TimelineFields>(tables.timeline),
-                            table_of<TogetherFields>(tables.together),
-                            table_of<StreamFields>(tables.streams),
-                            table_of<GapFields>(gaps_of(tables.streams)),
-                            table_of<QueueFields>(tables.queues),
-                            table_of<QueueBinFields>(tables.queues_over_time),
-                            table_of<LaunchBoundFields>(tables.launch_bound),
-                            table_of<LaunchFields>(&tables.launches, 1),
-                            table_of<KernelFields>(tables.kernels)};
+  std::vector<Table> all = {
+      table_of<TimelineFields>(tables.timeline),         table_of<TimelineBinFields>(tables.over_time),
+      table_of<TogetherFields>(tables.together),         table_of<StreamFields>(tables.streams),
+      table_of<GapFields>(gaps_of(tables.streams)),      table_of<QueueFields>(tables.queues),
+      table_of<QueueBinFields>(tables.queues_over_time), table_of<LaunchBoundFields>(tables.launch_bound),
+      table_of<LaunchFields>(&tables.launches, 1),       table_of<KernelFields>(tables.kernels)};
   if (!tables.detailed) return all;
   all.insert(all.end(), {table_of<KernelShapeFields>(tables.variants), table_of<CopyFields>(tables.copies),
                          table_of<HostCallFields>(tables.calls), table_of<OverheadFields>(tables.overheads),
@@ -72,7 +70,12 @@ std::vector<Table> tables_of(const OperatorTables& tables) {
           table_of<TritonFields>(tables.triton),
           table_of<GraphFields>(tables.graphs),
           table_of<PathKindFields>(tables.critical_path.kinds),
-          table_of<PathNameFields>(tables.critical_path.names)};
+          table_of<PathNameFields>(tables.critical_path.names),
+          table_of<OperatorPassFields>(tables.passes),
+          table_of<CallStackFields>(tables.stacks),
+          table_of<MemoryFields>(tables.memory.devices),
+          table_of<MemoryBinFields>(tables.memory.over_time),
+          table_of<MemoryAtPeakFields>(tables.memory.at_peaks)};
 }
 
 std::vector<Table> tables_of(const RankReport& report) {

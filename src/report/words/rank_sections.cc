@@ -1,9 +1,9 @@
+// What GPU rows, launches and calls say, and the findings.
 #include "rank_sections.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "kernel_label.h"
 #include "skewscope/base/human_units.h"
@@ -12,231 +12,223 @@
 namespace skewscope::report {
 namespace {
 
-constexpr size_t kMostAdvice = 6, kMostCopies = 4, kMostOperators = 10, kMostWork = 8, kMostModules = 6,
-                 kMostOfPath = 3;
+constexpr size_t kMostAdvice = 6, kMostSteps = 6, kMostStreams = 6, kMostKernels = 6, kMostCopies = 4;
 
 // The evidence with most time.
 std::string evidence_text(const Advice& advice) {
   if (advice.evidence.empty()) return "";
   const Evidence& most = advice.evidence.front();
-  std::string text = fmt::format("; most: {}", fit(kernel_label(most.what), 60));
-  if (most.count > 0) text += fmt::format(", {} x", most.count);
+  std::string text = fmt::format("most: {}", fit(kernel_label(most.what), 60));
+  if (most.count > 1) text += fmt::format(", {} times", most.count);
   return text + fmt::format(", {}", human_duration(most.time_ns));
 }
 
-template <class Row, class Before>
-std::vector<const Row*> sorted_by(const std::vector<Row>& rows, const Before& before) {
-  std::vector<const Row*> sorted;
-  for (const Row& row : rows) sorted.push_back(&row);
-  std::stable_sort(sorted.begin(), sorted.end(), [&](const Row* a, const Row* b) { return before(*a, *b); });
-  return sorted;
-}
+std::string duration_or_dash(int64_t ns) { return ns < 0 ? "-" : human_duration(ns); }
 
-// By GPU time; by the host's own where none of them launched GPU work.
-std::string operators_text(const std::vector<OperatorRow>& rows) {
-  int64_t all_ns = 0;
-  for (const OperatorRow& row : rows) all_ns += row.direct_ns;
-  const bool on_host = all_ns == 0;
-  const auto sorted = sorted_by(rows, [on_host](const OperatorRow& a, const OperatorRow& b) {
-    return on_host ? a.host_self_ns > b.host_self_ns : a.direct_ns > b.direct_ns;
-  });
-  if (rows.empty()) return "";
-  std::string text = fmt::format("\n{:<34}{:>7}{:>11}{:>7}{:>11}{:>10}\n", "Operator", "calls", "GPU direct", "share",
-                                 "GPU total", "host self");
-  size_t shown = 0;
-  for (const OperatorRow* row : sorted) {
-    if (shown == kMostOperators || (!on_host && row->direct_ns == 0)) break;
-    ++shown;
-    text +=
-        fmt::format("  {}{:>7}{:>11}{:>7}{:>11}{:>10}\n", pad(row->name + (row->recompute ? " (recompute)" : ""), 32),
-                    row->calls, human_duration(row->direct_ns), share_of(row->direct_ns, all_ns),
-                    human_duration(row->device_total_ns), human_duration(row->host_self_ns));
+// Parts of a device or step, one line each.
+std::string parts_text(const RankTextOptions& options, const char* title, const std::vector<const TimelineRow*>& rows,
+                       bool steps) {
+  RankTable table(options, title,
+                  {{"on GPU", 9},
+                   {"on CPU", 9},
+                   {"rows", 7},
+                   {"computing", 10},
+                   {"commun.", 9},
+                   {"exposed", 9},
+                   {"copies", 9},
+                   {"idle", 9}});
+  for (size_t i = 0; i < std::min(rows.size(), table.most(kMostSteps)); ++i) {
+    const RankSummary& t = rows[i]->timeline;
+    const std::string name = rows[i]->place != StepPlace::step
+                                 ? to_string(rows[i]->place)
+                                 : std::to_string(steps ? rows[i]->step : rows[i]->device);
+    table.add(name,
+              {human_duration(t.total_ns), duration_or_dash(rows[i]->host_ns), std::to_string(rows[i]->gpu_rows),
+               human_duration(t.compute_ns), human_duration(t.communication_ns),
+               human_duration(t.exposed_communication_ns), human_duration(t.memcpy_ns), human_duration(t.idle_ns)});
   }
-  return text + and_more(sorted.size(), shown, "operators");
-}
-
-// The rate of all calls over all their GPU time, as the share of the roofline is.
-std::string rate(int64_t of_one_call, const WorkRow& row, double unit) {
-  if (of_one_call < 0) return "-";
-  const double total = static_cast<double>(of_one_call) * static_cast<double>(row.gpu.count);
-  return human_number(total / static_cast<double>(row.gpu.sum_ns) * 1e9 / unit);
-}
-
-std::string work_text(const std::vector<WorkRow>& rows) {
-  const auto sorted = sorted_by(rows, [](const WorkRow& a, const WorkRow& b) { return a.gpu.sum_ns > b.gpu.sum_ns; });
-  std::string text =
-      fmt::format("\n{:<43}{:>6}{:>10}{:>8}{:>6}{:>7}\n", "Work", "calls", "GPU", "TFLOP/s", "TB/s", "roof");
-  size_t shown = 0;
-  for (const WorkRow* row : sorted) {
-    if (shown == kMostWork) break;
-    if (row->flops < 0 || row->gpu.sum_ns == 0) continue;
-    ++shown;
-    const double mean_ns = row->gpu.mean_ns();
-    // Above 1 what was recorded contradicts what the device can do.
-    const double share = row->roofline_ns / mean_ns;
-    const std::string roof = row->roofline_ns <= 0 ? "-" : share > 1 ? ">100 %" : human_percent(share);
-    text +=
-        fmt::format("  {}{:>6}{:>10}{:>8}{:>6}{:>7}\n", pad(work_label(*row), 41), row->gpu.count,
-                    human_duration(row->gpu.sum_ns), rate(row->flops, *row, 1e12), rate(row->bytes, *row, 1e12), roof);
-  }
-  return shown == 0 ? "" : text;
-}
-
-std::string modules_text(const std::vector<ModuleRow>& rows) {
-  const auto sorted = sorted_by(rows, [](const ModuleRow& a, const ModuleRow& b) {
-    return a.gpu_ns + a.backward_gpu_ns > b.gpu_ns + b.backward_gpu_ns;
-  });
-  if (sorted.empty()) return "";
-  std::string text =
-      fmt::format("\n{:<34}{:>7}{:>10}{:>10}{:>10}{:>9}\n", "Module", "calls", "GPU", "forward", "backward", "host");
-  for (size_t i = 0; i < std::min(sorted.size(), kMostModules); ++i) {
-    const ModuleRow& row = *sorted[i];
-    text += fmt::format("  {}{:>7}{:>10}{:>10}{:>10}{:>9}\n", pad(row.name, 32), row.calls,
-                        human_duration(row.gpu_ns + row.backward_gpu_ns), human_duration(row.gpu_ns),
-                        human_duration(row.backward_gpu_ns), human_duration(row.host_total_ns));
-  }
-  return text + and_more(sorted.size(), kMostModules, "modules");
-}
-
-std::string compiled_text(const OperatorTables& operators) {
-  int64_t calls = 0, nested = 0, gpu_ns = 0, by_compiler = 0, by_user = 0;
-  for (const CompiledRegionRow& region : operators.regions) {
-    calls += region.calls;
-    nested += region.nested;
-    gpu_ns += region.gpu_ns;
-  }
-  for (const TritonRow& kernel : operators.triton) (kernel.by_compiler ? by_compiler : by_user) += kernel.count;
-  std::string text;
-  if (calls > 0) {
-    text += labelled("Compiled", fmt::format("{} regions, {} calls, {} on the GPU, {} graph breaks",
-                                             operators.regions.size(), calls, human_duration(gpu_ns), nested));
-  }
-  if (by_compiler + by_user > 0) {
-    text += labelled(text.empty() ? "Compiled" : "",
-                     fmt::format("Triton kernels: {} by the compiler, {} by the user", by_compiler, by_user));
-  }
-  for (const GraphLaunchRow& graph : operators.graphs) {
-    text += labelled(text.empty() ? "Compiled" : "",
-                     fmt::format("{}: {} launches of {} GPU rows, busy {}", graph.name, graph.launches, graph.gpu_rows,
-                                 human_duration(graph.busy_ns)));
-  }
-  return text.empty() ? "" : "\n" + text;
+  return table.text(rows.size(), steps ? "steps" : "devices");
 }
 
 }  // namespace
 
-std::string wrapped(const std::string& text, size_t indent) {
-  std::string out, line;
-  const auto close = [&] {
-    if (!line.empty()) out += std::string(indent, ' ') + line + "\n";
-    line.clear();
-  };
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(' ', at), text.size());
-    const std::string word = fit(text.substr(at, end - at), kRankColumns - indent);
-    if (text_width(line) + text_width(word) + 1 > kRankColumns - indent) close();
-    line += (line.empty() ? "" : " ") + word;
-    at = end + 1;
+std::string time_section(const RankReport& report, const RankTextOptions& options) {
+  const TimelineRow& whole = report.tables.timeline.front();
+  const RankSummary& t = whole.timeline;
+  if (whole.gpu_rows == 0) return "";
+  const auto part = [&](int64_t ns) { return share_of(ns, t.total_ns); };
+  std::string text =
+      "\n" +
+      labelled("GPU time",
+               fmt::format("{}: computing {}, exposed communication {}, exposed copies {}, idle {}; {} GPU row{}",
+                           human_duration(t.total_ns), part(t.compute_ns), part(t.exposed_communication_ns),
+                           part(t.exposed_memcpy_ns), part(t.idle_ns), whole.gpu_rows, whole.gpu_rows == 1 ? "" : "s"),
+               options.columns);
+  if (t.idle_ns > 0) {
+    const int64_t other_ns = t.idle_ns - t.idle_host_wait_ns - t.idle_kernel_wait_ns;
+    text += labelled("Idle",
+                     fmt::format("{}: waits for the CPU {}, short gaps after a launch in time {}, another cause {}",
+                                 human_duration(t.idle_ns), share_of(t.idle_host_wait_ns, t.idle_ns),
+                                 share_of(t.idle_kernel_wait_ns, t.idle_ns), share_of(other_ns, t.idle_ns)),
+                     options.columns);
   }
-  close();
-  return out;
+  if (t.communication_ns > 0) {
+    text +=
+        labelled("",
+                 fmt::format("communication {}, {} of it overlapped with computing", human_duration(t.communication_ns),
+                             share_of(t.communication_ns - t.exposed_communication_ns, t.communication_ns)),
+                 options.columns);
+  }
+  if (t.orphan_rows > 0) {
+    text += labelled("",
+                     fmt::format("{} rows ({}) were launched before the recording began, or their launch is missing; "
+                                 "they are counted, but in no step",
+                                 t.orphan_rows, human_duration(t.orphan_ns)),
+                     options.columns);
+  }
+  const Utilization& u = report.tables.utilization;
+  if (u.gpu >= 0) {
+    std::string full = fmt::format("kernels run {} of {}", human_percent(u.gpu), human_duration(u.window_ns));
+    if (u.sm_efficiency >= 0) full += fmt::format("; estimated: SMs {}", human_percent(u.sm_efficiency));
+    if (u.occupancy >= 0) full += fmt::format(", occupancy {}", human_percent(u.occupancy));
+    text += labelled("GPU use", full, options.columns);
+  }
+  std::vector<const TimelineRow*> devices;
+  for (const TimelineRow& row : report.tables.timeline) {
+    if (row.device >= 0) devices.push_back(&row);
+  }
+  if (devices.size() > 1) {
+    text +=
+        labelled("", fmt::format("{} devices taken as one; each by itself is below", devices.size()), options.columns);
+  }
+  return text + parts_text(options, "Device", devices, false);
 }
 
-std::string labelled(std::string_view label, const std::string& text) {
-  return pad(label, kRankLabel) + fit(text, kRankColumns - kRankLabel) + "\n";
-}
-
-std::string share_of(int64_t part_ns, int64_t whole_ns) {
-  return whole_ns == 0 ? "-" : human_percent(static_cast<double>(part_ns) / static_cast<double>(whole_ns));
-}
-
-std::string and_more(size_t rows, size_t shown, const char* what) {
-  return rows <= shown ? "" : fmt::format("  and {} more {}; --json has all\n", rows - shown, what);
-}
-
-std::string advice_section(const std::vector<Advice>& advice) {
-  if (advice.empty())
-    return "\n" + labelled("Findings", "none: no rule of configs/rank_rules.json shows in this trace");
-  std::string text = "\nFindings\n";
-  for (size_t i = 0; i < std::min(advice.size(), kMostAdvice); ++i) {
+std::string findings_section(const RankReport& report, const RankTextOptions& options) {
+  const std::vector<Advice>& advice = report.advice;
+  if (report.tables.timeline.front().gpu_rows == 0) return "";
+  if (advice.empty()) return "\n" + labelled("Findings", "none: no rule shows in this trace", options.columns);
+  std::string text = "\nFindings, what gains most first\n";
+  const size_t most = options.rows == 0 ? kMostAdvice : options.rows;
+  for (size_t i = 0; i < std::min(advice.size(), most); ++i) {
     const Advice& a = advice[i];
     std::string head = "  " + a.code;
     if (a.information) {
       head += ": for information";
     } else if (a.saves_at_most_ns >= 0) {
-      head += fmt::format(": saves {} ({}) at most", human_duration(a.saves_at_most_ns),
+      head += fmt::format(": saves at most {} ({})", human_duration(a.saves_at_most_ns),
                           share_of(a.saves_at_most_ns, a.window_ns));
     }
-    text += head + "\n" + wrapped(a.sign + ": " + a.meaning + ".", 4) + wrapped("-> " + a.action + ".", 4);
-    text += wrapped(fmt::format("rule: {}{}", a.threshold, evidence_text(a)), 4);
+    text += head + "\n" + wrapped(a.sign + ": " + a.meaning + ".", 4, options.columns) +
+            wrapped("-> " + a.action + ".", 4, options.columns);
+    if (options.rules) text += wrapped("rule: " + a.threshold, 4, options.columns);
+    text += wrapped(evidence_text(a), 4, options.columns);
   }
-  return text + and_more(advice.size(), kMostAdvice, "findings");
+  return advice.size() > most ? text + fmt::format("  and {} more findings\n", advice.size() - most) : text;
 }
 
-std::string details_section(const RankTables& tables) {
-  std::string text;
-  const Utilization& u = tables.utilization;
-  if (u.gpu >= 0) {
-    std::string full = fmt::format("kernels run {} of {}", human_percent(u.gpu), human_duration(u.window_ns));
-    if (u.sm_efficiency >= 0) full += fmt::format("; estimated: SMs {}", human_percent(u.sm_efficiency));
-    if (u.occupancy >= 0) full += fmt::format(", occupancy {}", human_percent(u.occupancy));
-    text += "\n" + labelled("GPU use", full);
+std::string steps_section(const RankReport& report, const RankTextOptions& options) {
+  std::vector<const TimelineRow*> steps;
+  for (const TimelineRow& row : report.tables.timeline) {
+    if (row.step >= 0 || row.place != StepPlace::step) steps.push_back(&row);
   }
-  for (size_t i = 0; i < std::min(tables.copies.size(), kMostCopies); ++i) {
-    const CopyTotals& c = tables.copies[i];
-    std::string copies = fmt::format("{}: {}, {}", c.name, c.count, human_duration(c.total_ns));
-    if (c.timed_ns > 0) {
-      copies +=
-          fmt::format(", {} at {}/s", human_bytes(c.bytes), human_bytes(static_cast<int64_t>(c.gb_per_s() * 1e9)));
-    }
-    text += labelled(i == 0 ? "Copies" : "", copies);
-  }
-  bool first = true;
-  for (const HostCallTotals& call : tables.calls) {
-    if (!call.waits) continue;
-    text +=
-        labelled(first ? "Waits" : "", fmt::format("{}: {}, {}, GPU idle after them {}", call.name, call.count,
-                                                   human_duration(call.total_ns), human_duration(call.idle_after_ns)));
-    first = false;
-  }
-  return text;
+  return report.tables.timeline.front().gpu_rows == 0 ? "" : parts_text(options, "Step", steps, true);
 }
 
-std::string path_section(const CriticalPath& path) {
-  if (path.kinds.empty()) return "";
-  std::map<PathKind, int64_t> by_kind;
-  int64_t length_ns = 0, steps = 0;
-  for (size_t i = 0; i < path.kinds.size(); ++i) {
-    const PathKindRow& row = path.kinds[i];
-    by_kind[row.kind] += row.time_ns;
-    if (i > 0 && row.start_ns == path.kinds[i - 1].start_ns) continue;
-    length_ns += row.length_ns;
-    steps += row.step >= 0;
+std::string streams_section(const RankReport& report, const RankTextOptions& options) {
+  const RankTables& tables = report.tables;
+  std::vector<size_t> order(tables.streams.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return tables.streams[a].busy_ns > tables.streams[b].busy_ns; });
+  RankTable table(options, "Stream",
+                  {{"rows", 8}, {"busy", 10}, {"waits: CPU", 12}, {"its kernel", 12}, {"other", 10}, {"queued", 8}});
+  for (size_t k = 0; k < std::min(order.size(), table.most(kMostStreams)); ++k) {
+    const StreamIdle& s = tables.streams[order[k]];
+    table.add(fmt::format("device {}, stream {}", s.device, s.stream),
+              {std::to_string(s.gpu_rows), human_duration(s.busy_ns), human_duration(s.host_wait.total_ns),
+               human_duration(s.kernel_wait.total_ns), human_duration(s.other.total_ns),
+               std::to_string(static_cast<int64_t>(tables.queues[order[k]].depth.most))});
   }
-  std::vector<std::pair<int64_t, PathKind>> kinds;
-  for (const auto& [kind, ns] : by_kind) kinds.emplace_back(-ns, kind);
-  std::sort(kinds.begin(), kinds.end());
-  std::string parts;
-  for (const auto& [ns, kind] : kinds) {
-    parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", words_of(kind), share_of(-ns, length_ns));
-  }
+  return table.text(order.size(), "streams");
+}
+
+std::string launches_section(const RankReport& report, const RankTextOptions& options) {
+  const LaunchTotals& l = report.tables.launches;
+  if (l.rows == 0) return "";
   std::string text =
-      "\n" + wrapped(fmt::format("Critical path {}{}: {}", human_duration(length_ns),
-                                 steps > 0 ? fmt::format(" of {} step{}", steps, steps == 1 ? "" : "s") : "", parts),
-                     0);
-  for (size_t i = 0, shown = 0; i < path.names.size() && shown < kMostOfPath; ++i) {
-    const PathNameRow& row = path.names[i];
-    if (row.name.empty()) continue;
-    ++shown;
-    text += fmt::format("  {} {:<24}{:>7}{:>7}\n", pad(kernel_label(row.name), 39), words_of(row.kind), row.count,
-                        share_of(row.time_ns, length_ns));
+      "\n" +
+      labelled("Launches",
+               fmt::format("{}: the call takes {}, from its end to the start on the GPU {} on average, {} at most",
+                           l.rows, human_duration(l.host_ns / l.rows), human_duration(l.delay_ns / l.rows),
+                           human_duration(l.longest_delay_ns)),
+               options.columns);
+  text += labelled("", fmt::format("{} kernels are shorter than the call that launched them", l.short_rows),
+                   options.columns);
+  const std::string slow = l.slow_calls == 0   ? "no slow launches"
+                           : l.slow_calls == 1 ? "1 launch call takes over 50 us"
+                                               : fmt::format("{} launch calls take over 50 us", l.slow_calls);
+  text += labelled(
+      "", fmt::format("{}; {} kernels queued for more than 100 us (the CPU is ahead: good)", slow, l.late_starts),
+      options.columns);
+  int64_t adapted = 0, largest = 0;
+  std::string name;
+  for (const KernelRow& row : report.operators.kernels) {
+    adapted += row.after_occupancy_query;
+    if (row.after_occupancy_query <= largest) continue;
+    largest = row.after_occupancy_query;
+    name = kernel_label(row.name);
   }
-  return text;
+  if (adapted == 0) return text;
+  return text + labelled("",
+                         fmt::format("{} launches follow an occupancy query, so their grids are adapted to the "
+                                     "device; most: {}, {} times",
+                                     adapted, fit(name, 40), largest),
+                         options.columns);
 }
 
-std::string operators_section(const OperatorTables& operators) {
-  return operators_text(operators.operators) + work_text(operators.work) + modules_text(operators.modules) +
-         compiled_text(operators);
+std::string kernels_section(const RankReport& report, const RankTextOptions& options) {
+  const std::vector<KernelTotals>& kernels = report.tables.kernels;
+  RankTable table(options, "Kernel",
+                  {{"count", 7}, {"total", 10}, {"share", 7}, {"up to", 7}, {"median", 10}, {"longest", 10}});
+  for (size_t i = 0; i < std::min(kernels.size(), table.most(kMostKernels)); ++i) {
+    const KernelTotals& k = kernels[i];
+    table.add(kernel_label(k.name), {std::to_string(k.count), human_duration(k.total_ns), human_percent(k.share),
+                                     human_percent(std::min(1.0, k.cumulative_share)),
+                                     human_duration(static_cast<int64_t>(k.median_ns)), human_duration(k.longest_ns)});
+  }
+  return table.text(kernels.size(), "names");
+}
+
+std::string copies_section(const RankReport& report, const RankTextOptions& options) {
+  const std::vector<CopyTotals>& copies = report.tables.copies;
+  RankTable table(options, "Copy", {{"count", 7}, {"time", 10}, {"bytes", 10}, {"rate", 12}});
+  for (size_t i = 0; i < std::min(copies.size(), table.most(kMostCopies)); ++i) {
+    const CopyTotals& c = copies[i];
+    const bool timed = c.timed_ns > 0;
+    table.add(c.name, {std::to_string(c.count), human_duration(c.total_ns), timed ? human_bytes(c.bytes) : "-",
+                       timed ? human_bytes(static_cast<int64_t>(c.gb_per_s() * 1e9)) + "/s" : "-"});
+  }
+  return table.text(copies.size(), "kinds of copies");
+}
+
+std::string waits_section(const RankReport& report, const RankTextOptions& options) {
+  RankTable table(options, "Call that waits for the GPU",
+                  {{"count", 7}, {"in steps", 10}, {"time", 10}, {"GPU idle after it", 19}});
+  for (const HostCallTotals& call : report.tables.calls) {
+    if (!call.waits) continue;
+    table.add(call.name, {std::to_string(call.count), std::to_string(call.in_steps), human_duration(call.total_ns),
+                          human_duration(call.idle_after_ns)});
+  }
+  return table.text(0, "");
+}
+
+std::string warnings_section(const RankReport& report, const RankTextOptions& options) {
+  std::string text;
+  for (const Finding& f : report.findings) {
+    if (f.severity != Severity::info) text += wrapped(f.message, 2, options.columns);
+  }
+  return text.empty() ? "" : "\nWarnings\n" + text;
 }
 
 }  // namespace skewscope::report

@@ -2,29 +2,35 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
-#include "skewscope/report.h"
+#include "rank_layout.h"
 
 namespace skewscope::report {
 
-constexpr size_t kRankColumns = 80, kRankLabel = 10;
+// Where the GPU's time went, and how full the GPU was.
+std::string time_section(const RankReport& report, const RankTextOptions& options);
+std::string findings_section(const RankReport& report, const RankTextOptions& options);
+std::string steps_section(const RankReport& report, const RankTextOptions& options);
+std::string streams_section(const RankReport& report, const RankTextOptions& options);
+std::string launches_section(const RankReport& report, const RankTextOptions& options);
+std::string kernels_section(const RankReport& report, const RankTextOptions& options);
+std::string copies_section(const RankReport& report, const RankTextOptions& options);
+// Calls that wait for the GPU.
+std::string waits_section(const RankReport& report, const RankTextOptions& options);
+std::string warnings_section(const RankReport& report, const RankTextOptions& options);
 
-// A label and text next to it, fitted.
-std::string labelled(std::string_view label, const std::string& text);
-// Words wrapped at the last column, each line after `indent` blanks.
-std::string wrapped(const std::string& text, size_t indent);
-// "12 %"; "-" where the whole is nothing.
-std::string share_of(int64_t part_ns, int64_t whole_ns);
-std::string and_more(size_t rows, size_t shown, const char* what);
-
-// What an expert would say.
-std::string advice_section(const std::vector<Advice>& advice);
-// What the details of GPU rows and calls tell: how full the GPU was, copies, waits of the host.
-std::string details_section(const RankTables& tables);
+std::string categories_section(const RankReport& report, const RankTextOptions& options);
+std::string operators_section(const RankReport& report, const RankTextOptions& options);
+// FLOPs and bytes against what the device can do.
+std::string work_section(const RankReport& report, const RankTextOptions& options);
+std::string modules_section(const RankReport& report, const RankTextOptions& options);
+// Forward operators with their backward nodes.
+std::string passes_section(const RankReport& report, const RankTextOptions& options);
+std::string annotations_section(const RankReport& report, const RankTextOptions& options);
+std::string stacks_section(const RankReport& report, const RankTextOptions& options);
 // What the program waited for, by kind, and what took most of it.
-std::string path_section(const CriticalPath& path);
-// Operators by GPU time, the work they did, modules, compiled code.
-std::string operators_section(const OperatorTables& operators);
+std::string path_section(const RankReport& report, const RankTextOptions& options);
+std::string memory_section(const RankReport& report, const RankTextOptions& options);
+std::string compiled_section(const RankReport& report, const RankTextOptions& options);
 
 }  // namespace skewscope::report

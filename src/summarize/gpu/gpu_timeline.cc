@@ -164,13 +164,30 @@ struct RowByRow {
   int64_t orphan_rows = 0, orphan_ns = 0;
 };
 
-// Who let the device stand still before this row; what is left has another cause.
+// Who let the device stand still before a row.
+IdleGap::Cause cause_of(int64_t gap_ns, int64_t launched, int64_t busy_until) {
+  if (launched > busy_until) return IdleGap::Cause::host_wait;
+  return gap_ns < kKernelWaitNs ? IdleGap::Cause::kernel_wait : IdleGap::Cause::other;
+}
+
 void charge_gap(int64_t gap_ns, int64_t launched, int64_t busy_until, RowByRow& found) {
-  if (launched > busy_until) {
-    found.host_wait_ns += gap_ns;
-  } else if (gap_ns < kKernelWaitNs) {
-    found.kernel_wait_ns += gap_ns;
+  const IdleGap::Cause cause = cause_of(gap_ns, launched, busy_until);
+  if (cause == IdleGap::Cause::host_wait) found.host_wait_ns += gap_ns;
+  if (cause == IdleGap::Cause::kernel_wait) found.kernel_wait_ns += gap_ns;
+}
+
+template <class Rows>
+std::vector<IdleGap> gaps_between(const Rows& rows) {
+  std::vector<IdleGap> gaps;
+  int64_t busy_until = rows.size() == 0 ? 0 : rows.start(0);
+  for (size_t k = 0; k < rows.size(); ++k) {
+    const int64_t start = rows.start(k);
+    if (rows.end(k) > start && start > busy_until) {
+      gaps.push_back({LocalNs{busy_until}, LocalNs{start}, cause_of(start - busy_until, rows.launched(k), busy_until)});
+    }
+    busy_until = std::max(busy_until, rows.end(k));
   }
+  return gaps;
 }
 
 // There is at least one row.
@@ -227,6 +244,12 @@ RankSummary summary_of(const RankTrace& trace, const Which& which, const std::ve
 }
 
 }  // namespace
+
+std::vector<IdleGap> idle_gaps(const RankTrace& trace) {
+  const GpuRows<AllRows> rows(trace, {trace.gpu.size()});
+  const std::vector<int32_t> host_calls = calls_beside_gpu(trace);
+  return host_calls.empty() ? gaps_between(rows) : gaps_between(RowsAndHostCalls(trace, rows, host_calls));
+}
 
 TimeBySet time_by_set(const RankTrace& trace) {
   const GpuRows<AllRows> rows(trace, {trace.gpu.size()});

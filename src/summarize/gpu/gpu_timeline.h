@@ -19,6 +19,15 @@ struct TimeBySet {
   int64_t micro_idle_ns = 0;                      // of the idle time, in gaps shorter than kMicroIdleNs
 };
 
+// A gap in which no row of any stream ran, and who is to blame.
+struct IdleGap {
+  enum class Cause : uint8_t { host_wait, kernel_wait, other };
+  LocalNs begin, end;
+  Cause cause = Cause::other;
+};
+// Of all rows and the host's calls next to them, by time.
+std::vector<IdleGap> idle_gaps(const RankTrace& trace);
+
 // All rows and the host's calls next to them, from the first start to the last end.
 TimeBySet time_by_set(const RankTrace& trace);
 RankSummary timeline_of(const RankTrace& trace);

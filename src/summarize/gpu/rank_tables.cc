@@ -9,6 +9,8 @@
 #include <unordered_map>
 
 #include "gpu_timeline.h"
+#include "shares.h"
+#include "spread.h"
 
 namespace skewscope::summarize {
 namespace {
@@ -81,6 +83,14 @@ void for_each_span(const RankTrace& trace, const std::vector<StepSpan>& spans, c
 
 }  // namespace
 
+std::vector<RankSummary> timelines_of(const RankTrace& trace, const std::vector<StepSpan>& spans) {
+  std::vector<RankSummary> parts;
+  for_each_span(trace, spans, [&](const StepSpan& span, const Rows& running, const Rows& host_calls) {
+    parts.push_back(timeline_between(trace, running, host_calls, span.begin, span.end));
+  });
+  return parts;
+}
+
 void add_steps(const RankTrace& trace, std::vector<TimelineRow>& timeline) {
   const auto row_of = [](const StepSpan& span) {
     TimelineRow row;
@@ -95,10 +105,11 @@ void add_steps(const RankTrace& trace, std::vector<TimelineRow>& timeline) {
     return;
   }
   const std::vector<StepSpan> spans = step_spans(trace);
-  for_each_span(trace, spans, [&](const StepSpan& span, const Rows& running, const Rows& host_calls) {
-    timeline.push_back(row_of(span));
-    timeline.back().timeline = timeline_between(trace, running, host_calls, span.begin, span.end);
-  });
+  const std::vector<RankSummary> parts = timelines_of(trace, spans);
+  for (size_t s = 0; s < spans.size(); ++s) {
+    timeline.push_back(row_of(spans[s]));
+    timeline.back().timeline = parts[s];
+  }
   std::set<int64_t> launched;
   for (const StepSpan& span : spans) launched.insert(span.number);
   for (const StepSpan& span : host_step_spans(trace)) {
@@ -145,6 +156,7 @@ std::vector<KernelTotals> kernel_totals(const GpuEvents& gpu, const StringTable&
   struct Sums {
     KernelTotals totals;
     double mean = 0, squares = 0;  // Welford
+    std::vector<int64_t> ns;
   };
   std::unordered_map<StringId, Sums> by_name;
   for (size_t i = 0; i < gpu.size(); ++i) {
@@ -161,17 +173,21 @@ std::vector<KernelTotals> kernel_totals(const GpuEvents& gpu, const StringTable&
     const double off = static_cast<double>(ns) - sums.mean;
     sums.mean += off / static_cast<double>(t.count);
     sums.squares += off * (static_cast<double>(ns) - sums.mean);
+    sums.ns.push_back(ns);
   }
   std::vector<KernelTotals> kernels;
   for (auto& [name, sums] : by_name) {
     if (sums.totals.count > 1) {
       sums.totals.deviation_ns = std::sqrt(sums.squares / static_cast<double>(sums.totals.count - 1));
     }
+    sums.totals.median_ns = spread_of(sums.ns).median_ns;
     kernels.push_back(std::move(sums.totals));
   }
   std::sort(kernels.begin(), kernels.end(), [](const KernelTotals& a, const KernelTotals& b) {
     return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : a.name < b.name;
   });
+  fill_shares(kernels, [](const KernelTotals& row) { return row.total_ns; });
+  add_up_shares(kernels);
   return kernels;
 }
 

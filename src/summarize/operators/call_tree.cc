@@ -83,6 +83,13 @@ bool takes_time(HostKind kind) { return kind != HostKind::python && kind != Host
 
 }  // namespace
 
+std::vector<int64_t> subtree_sums(const CallTree& tree, std::vector<int64_t> own) {
+  for (size_t row = tree.size(); row-- > 0;) {
+    if (tree.parent[row] >= 0) own[static_cast<size_t>(tree.parent[row])] += own[row];
+  }
+  return own;
+}
+
 std::vector<int64_t> self_times(const HostEvents& host, const CallTree& tree) {
   std::vector<int64_t> self = host.duration_ns;
   const std::vector<int32_t> around = next_around(tree, [&](size_t row) { return takes_time(host.kind[row]); });

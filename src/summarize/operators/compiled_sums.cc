@@ -1,8 +1,9 @@
 // torch.compile leaves ranges with names of its own: "Torch-Compiled Region: 0/1" (frame id / compile id; without ids
-// before 2.5), "TorchDynamo Cache Lookup" before each call of it, "CompiledFunction" and "CompiledFunctionBackward"
-// where gradients are needed, "## Call CompiledFxGraph <hash> ##" around the code that Inductor wrote, and "…
-// (dynamo_timed)" around the parts of compilation. A region within a region follows a graph break. Sources: PyTorch's
-// "How to profile torch.compile", torch/_dynamo/utils.py.
+// before 2.5), "TorchDynamo Cache Lookup" before each call of it, "Pregraph bytecode" and "AOTDispatcher Runtime
+// Wrapper Prologue" at its begin, "CompiledFunction" and "CompiledFunctionBackward" where gradients are needed, "##
+// Call CompiledFxGraph <hash> ##" around the code that Inductor wrote, and "… (dynamo_timed)" around the parts of
+// compilation. A region within a region follows a graph break. Sources: PyTorch's "How to profile torch.compile",
+// torch/_dynamo/utils.py.
 #include "compiled_sums.h"
 
 #include <algorithm>
@@ -25,6 +26,7 @@ bool begins_with(std::string_view text, std::string_view begin) { return text.su
 
 std::optional<CompileEvent> event_of(std::string_view name) {
   if (begins_with(name, "TorchDynamo Cache Lookup")) return CompileEvent::cache_lookup;
+  if (name == "AOTDispatcher Runtime Wrapper Prologue" || name == "Pregraph bytecode") return CompileEvent::prologue;
   if (begins_with(name, "## Call CompiledFxGraph")) return CompileEvent::graph_call;
   if (name.ends_with("(dynamo_timed)")) return CompileEvent::compilation;
   if (name == "CompiledFunctionBackward") return CompileEvent::backward;
@@ -95,10 +97,20 @@ bool is_range(const HostEvents& host, size_t row) {
 void count_ranges(const OperatorView& view, const std::vector<NameKind>& kinds, CompiledSums& sums) {
   const HostEvents& host = view.host();
   const auto is_region = [&](size_t row) { return is_range(host, row) && kinds[host.name[row].index()].region; };
-  std::vector<int32_t> around;  // made where there is a region
+  std::vector<int32_t> around;     // made where there is a region
+  size_t looked_up = host.size();  // the last look-up, until a region began after it
+  const auto outer_region = [&](size_t row) {
+    if (around.empty()) around = next_around(view.tree, is_region);
+    return around[row];
+  };
   for (size_t i = 0; i < host.size(); ++i) {
     if (!is_range(host, i)) continue;
     const NameKind& kind = kinds[host.name[i].index()];
+    if (kind.event == CompileEvent::cache_lookup) looked_up = i;
+    if (kind.event == CompileEvent::prologue && outer_region(i) >= 0) {
+      const StringId outer = host.name[static_cast<size_t>(outer_region(i))];
+      sums.regions[outer].row.prologue_ns += host.duration_ns[i];
+    }
     if (kind.event.has_value()) {
       EventSums& event = sums.events[host.name[i]];
       ++event.count;
@@ -111,10 +123,13 @@ void count_ranges(const OperatorView& view, const std::vector<NameKind>& kinds, 
     RegionSums& region = sums.regions[host.name[i]];
     ++region.row.calls;
     region.row.host_ns += host.duration_ns[i];
-    if (around.empty()) around = next_around(view.tree, is_region);
-    if (around[i] < 0) continue;
+    if (looked_up < i && host.thread[looked_up] == host.thread[i] && host.end(looked_up) <= host.start[i]) {
+      region.row.cache_lookup_ns += host.duration_ns[looked_up];
+    }
+    looked_up = host.size();
+    if (outer_region(i) < 0) continue;
     ++region.row.nested;
-    region.outer.insert(host.name[static_cast<size_t>(around[i])]);
+    region.outer.insert(host.name[static_cast<size_t>(outer_region(i))]);
   }
 }
 

@@ -8,7 +8,7 @@
 #include "collectives/kernel_names.h"
 #include "launching.h"
 #include "same_arguments.h"
-#include "shares.h"
+#include "src/summarize/gpu/shares.h"
 #include "src/summarize/gpu/spread.h"
 
 namespace skewscope::summarize {
@@ -45,9 +45,36 @@ void describe(const OperatorView& view, const KernelKey& key, KernelRow& row) {
   row.shared_memory = shape.shared_memory;
 }
 
+// Per host row: a call that launches, right after a question how many blocks fit on an SM, of the same operator.
+std::vector<bool> after_occupancy_queries(const OperatorView& view) {
+  const HostEvents& host = view.host();
+  std::vector<int8_t> asks(view.strings.size(), -1);  // by name; looked at once
+  const auto is_query = [&](size_t row) {
+    int8_t& known = asks[host.name[row].index()];
+    if (known < 0) known = view.strings.view(host.name[row]).find("Occupancy") != std::string_view::npos ? 1 : 0;
+    return known == 1;
+  };
+  std::vector<bool> launches(host.size()), after(host.size());
+  for (const int32_t caller : view.detail.gpu.caller) {
+    if (caller >= 0) launches[static_cast<size_t>(caller)] = true;
+  }
+  size_t asked = host.size();  // the last question, until a launch follows
+  for (size_t i = 0; i < host.size(); ++i) {
+    if (host.kind[i] != HostKind::call) continue;
+    if (is_query(i)) {
+      asked = i;
+    } else if (launches[i] && asked < i) {
+      after[i] = view.tree.parent[asked] == view.tree.parent[i] && host.thread[asked] == host.thread[i];
+      asked = host.size();
+    }
+  }
+  return after;
+}
+
 }  // namespace
 
 void add_kernels(const OperatorView& view, OperatorTables& tables) {
+  const std::vector<bool> after_query = after_occupancy_queries(view);
   const std::vector<std::string_view> categories = launcher_categories(view);
   const GpuEvents& gpu = view.gpu();
   std::map<KernelKey, KernelRow> rows;
@@ -68,6 +95,8 @@ void add_kernels(const OperatorView& view, OperatorTables& tables) {
       row.min_ns = gpu.duration_ns[i];
     }
     ++row.count;
+    const int32_t caller = view.detail.gpu.caller[i];
+    if (caller >= 0 && after_query[static_cast<size_t>(caller)]) ++row.after_occupancy_query;
     row.sum_ns += gpu.duration_ns[i];
     row.min_ns = std::min(row.min_ns, gpu.duration_ns[i]);
     row.max_ns = std::max(row.max_ns, gpu.duration_ns[i]);

@@ -8,8 +8,9 @@
 #include <unordered_map>
 
 #include "kernel_positions.h"
+#include "memory_sums.h"
 #include "same_arguments.h"
-#include "shares.h"
+#include "src/summarize/gpu/shares.h"
 #include "src/summarize/gpu/spread.h"
 
 namespace skewscope::summarize {
@@ -28,6 +29,7 @@ void add_categories(const OperatorView& view, const LaunchingInstances& instance
   fill_shares(tables.categories, [](const CategoryRow& row) { return row.direct_ns; });
   std::stable_sort(tables.categories.begin(), tables.categories.end(),
                    [](const CategoryRow& a, const CategoryRow& b) { return a.direct_ns > b.direct_ns; });
+  add_up_shares(tables.categories);
 }
 
 namespace {
@@ -44,15 +46,6 @@ std::vector<int64_t> device_self_times(const OperatorView& view) {
     self[itself ? caller : static_cast<size_t>(around[caller])] += view.gpu().duration_ns[row];
   }
   return self;
-}
-
-// Children stand behind their parents: one pass backwards sums up every subtree.
-std::vector<int64_t> subtree_sums(const CallTree& tree, const std::vector<int64_t>& own) {
-  std::vector<int64_t> sums = own;
-  for (size_t row = tree.size(); row-- > 0;) {
-    if (tree.parent[row] >= 0) sums[static_cast<size_t>(tree.parent[row])] += sums[row];
-  }
-  return sums;
 }
 
 struct OperatorKey {
@@ -73,6 +66,7 @@ void add_host_rows(const OperatorView& view, OperatorRows& rows) {
   const std::vector<int64_t> host_self = self_times(host, view.tree);
   const std::vector<int64_t> device_self = device_self_times(view);
   const std::vector<int64_t> device_total = subtree_sums(view.tree, device_self);
+  const MemoryChanges memory = memory_changes(view);
   for (size_t i = 0; i < host.size(); ++i) {
     if (host.kind[i] != HostKind::op && host.kind[i] != HostKind::call) continue;
     OperatorRow& row = rows[operator_key(view, static_cast<int32_t>(i))];
@@ -81,6 +75,11 @@ void add_host_rows(const OperatorView& view, OperatorRows& rows) {
     row.host_total_ns += host.duration_ns[i];
     row.device_self_ns += device_self[i];
     row.device_total_ns += device_total[i];
+    if (memory.none()) continue;
+    row.host_memory_self_bytes += memory.host_self[i];
+    row.host_memory_bytes += memory.host_total[i];
+    row.gpu_memory_self_bytes += memory.gpu_self[i];
+    row.gpu_memory_bytes += memory.gpu_total[i];
   }
 }
 
@@ -110,6 +109,7 @@ void add_operators(const OperatorView& view, const LaunchingInstances& instances
     return std::tie(b.direct_ns, b.host_total_ns, a.name, a.recompute) <
            std::tie(a.direct_ns, a.host_total_ns, b.name, b.recompute);
   });
+  add_up_shares(tables.operators);
 }
 
 namespace {

@@ -38,6 +38,7 @@ void add_calls(const OperatorView& view, const NameSlots& modules, std::vector<M
     row.host_total_ns += host.duration_ns[i];
     if (around[i] < 0) continue;
     const int32_t outer = modules.slot[static_cast<size_t>(around[i])];
+    if (row.calls == 1 && outer != modules.slot[i]) row.parent = rows[static_cast<size_t>(outer)].name;
     rows[static_cast<size_t>(outer)].host_self_ns -= host.duration_ns[i];
   }
 }
@@ -86,6 +87,23 @@ void add_modules(const OperatorView& view, OperatorTables& tables) {
 
 namespace {
 
+// Rows of a thread come by start, so the first operator that is met within a range is its first. Ranges around a range
+// whose first operator is known have theirs, too: each range is walked once.
+void add_first_operators(const OperatorView& view, const NameSlots& names, std::vector<AnnotationRow>& rows) {
+  const HostEvents& host = view.host();
+  const std::vector<int32_t> around = next_around(view.tree, [&](size_t row) { return names.slot[row] >= 0; });
+  std::vector<bool> begun(host.size());
+  for (size_t i = 0; i < host.size(); ++i) {
+    if (host.kind[i] != HostKind::op) continue;
+    for (int32_t at = around[i]; at >= 0 && !begun[static_cast<size_t>(at)]; at = around[static_cast<size_t>(at)]) {
+      begun[static_cast<size_t>(at)] = true;
+      AnnotationRow& row = rows[static_cast<size_t>(names.slot[static_cast<size_t>(at)])];
+      ++row.with_operators;
+      row.before_first_operator_ns += host.start[i] - host.start[static_cast<size_t>(at)];
+    }
+  }
+}
+
 void add_host_annotations(const OperatorView& view, std::vector<AnnotationRow>& rows) {
   const HostEvents& host = view.host();
   const NameSlots names = name_slots(view, [&](size_t row) { return host.kind[row] == HostKind::annotation; });
@@ -98,6 +116,7 @@ void add_host_annotations(const OperatorView& view, std::vector<AnnotationRow>& 
     row.total_ns += host.duration_ns[i];
   }
   if (rows.empty()) return;
+  add_first_operators(view, names, rows);
   SlotTimes busy(view.tree, names.slot, rows.size());
   for (size_t row = 0; row < view.gpu().size(); ++row) {
     busy.add(view.detail.gpu.caller[row], view.gpu().start[row], view.gpu().duration_ns[row]);

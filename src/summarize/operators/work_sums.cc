@@ -20,8 +20,8 @@
 #include "forward_links.h"
 #include "kernel_positions.h"
 #include "same_arguments.h"
-#include "shares.h"
 #include "skewscope/efficiency/work.h"
+#include "src/summarize/gpu/shares.h"
 #include "src/summarize/gpu/spread.h"
 
 namespace skewscope::summarize {

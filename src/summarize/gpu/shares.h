@@ -14,4 +14,11 @@ void fill_shares(std::vector<Row>& rows, const Ns& ns_of) {
   for (Row& row : rows) row.share = whole_ns > 0 ? static_cast<double>(ns_of(row)) / static_cast<double>(whole_ns) : 0;
 }
 
+// Of rows in their final order: row.cumulative_share, which is the share of the row and of those before it.
+template <class Row>
+void add_up_shares(std::vector<Row>& rows) {
+  double sum = 0;
+  for (Row& row : rows) row.cumulative_share = sum += row.share;
+}
+
 }  // namespace skewscope::summarize

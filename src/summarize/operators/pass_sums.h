@@ -1,0 +1,10 @@
+// Forward operators with their backward nodes.
+#pragma once
+
+#include "operator_view.h"
+
+namespace skewscope::summarize {
+
+void add_passes(const OperatorView& view, OperatorTables& tables);
+
+}  // namespace skewscope::summarize
