@@ -144,8 +144,9 @@ TEST_CASE("a rank whose GPU rows were lost is named first, and what others waite
   const JobReport report = job.report();
   const std::string text = summary_of(report);
   INFO(text);
-  CHECK(
-      states(text, "Verdict  Rank 2: 16 kernels were launched and none was recorded. What others waited is a bound."));
+  CHECK(states(text,
+               "Verdict    Rank 2: 16 kernels were launched and none was recorded. Waiting of the other ranks is a "
+               "lower bound."));
   CHECK(states(text, "Next     Record once more"));
   CHECK(report.matching.incomplete_instances == kHostSteps);
   REQUIRE(job.problems().size() == 1);
@@ -167,8 +168,8 @@ TEST_CASE("a rank whose NCCL kernels or half of all kernels were lost says so, a
     });
     const std::vector<std::string> problems = job.problems();
     REQUIRE(problems.size() == 1);
-    const std::string told = half ? "8 of 16 kernels were launched and are in no row, 4 of them by collectives"
-                                  : "8 of 16 kernels were launched and are in no row, 8 of them by collectives";
+    const std::string told = half ? "8 of 16 launched kernels have no row, 4 of them by collectives"
+                                  : "8 of 16 launched kernels have no row, 8 of them by collectives";
     CHECK(states(problems[0], told));
     const std::string text = summary_of(job.report());
     INFO(text);
@@ -307,6 +308,6 @@ TEST_CASE("the GPUs of one process wait for each other, and no rank is missing")
   CHECK(report.ranks[0].wait_ns == kHostSteps * kLater_us * kNsPerUs);
   CHECK(report.ranks[0].transfer_ns == 2 * kHostSteps * kMove_us * kNsPerUs);
   CHECK(report.matching.unmatched == 0);
-  CHECK(
-      states(summary_of(report), "Verdict  One process drives its GPUs: 50 % of their communication time is waiting"));
+  CHECK(states(summary_of(report),
+               "Verdict    One process drives all GPUs: they spend 50 % of communication time waiting"));
 }

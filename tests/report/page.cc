@@ -123,7 +123,7 @@ TEST_CASE("a report without ranks, and one without collectives, have a page") {
   CHECK(nothing["chain"]["hops"].empty());
   CHECK(nothing["efficiency"]["parallel"].is_null());
   const json lonely = data_of(job_of(1).report());
-  CHECK(lonely["verdict"]["verdict"] == "No collectives were recorded: only each rank's own timeline can be told.");
+  CHECK(lonely["verdict"]["verdict"] == "No collectives were recorded, so only each rank's own timeline is known.");
   CHECK(lonely["tables"]["ranks"]["rows"].size() == 1);
 }
 

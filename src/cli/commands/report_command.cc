@@ -90,9 +90,9 @@ ExitCode own_part(const ReportOptions& options, const Invocation& invocation) {
   const bool shows_progress = exchange.first() && use_progress(options.common.progress) && !options.common.quiet;
   std::optional<KeptReport> keeper;
   if (can_be_copied(options, write, exchange)) {
-    keeper.emplace(invocation.flags, files.value(), options.input.ingest.cache);
-    if (const auto summary =
-            keeper->give(stamp_of(invocation.command_line), write, use_color(options.common.color, STDOUT_FILENO))) {
+    const KeptReport::Look look = {use_color(options.common.color, STDOUT_FILENO), terminal_columns(STDOUT_FILENO)};
+    keeper.emplace(invocation.flags, files.value(), options.input.ingest.cache, look);
+    if (const auto summary = keeper->give(stamp_of(invocation.command_line), write)) {
       if (shows_progress) fmt::print(stderr, "skewscope: nothing has changed since this report was made: copied\n");
       return options.common.quiet || print(*summary) ? kDone : fail(no_standard_output());
     }

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -20,6 +22,15 @@ bool use_color(When when, int descriptor) {
 }
 
 bool use_progress(When when) { return when == When::automatic ? isatty(STDERR_FILENO) == 1 : when == When::always; }
+
+size_t terminal_columns(int descriptor) {
+  constexpr long kUsual = 80, kFewest = 40, kMost = 1000;
+  struct winsize size {};
+  const char* columns = std::getenv("COLUMNS");
+  long width = columns == nullptr ? 0 : std::strtol(columns, nullptr, 10);
+  if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) width = size.ws_col;
+  return static_cast<size_t>(width <= 0 ? kUsual : std::clamp(width, kFewest, kMost));
+}
 
 void start_log(bool quiet, int verbose, When color) {
   const auto mode = use_color(color, STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never;

@@ -1,6 +1,7 @@
 // Standard output and error: colours, log, progress.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "skewscope/base/stage_timer.h"
@@ -13,6 +14,9 @@ enum class When { automatic, always, never };
 bool use_color(When when, int descriptor);
 // auto: when standard error is a terminal.
 bool use_progress(When when);
+
+// Columns of the terminal that `descriptor` is; COLUMNS where it is none, else 80. At least 40.
+size_t terminal_columns(int descriptor);
 
 // Log to standard error as "skewscope: warning: …"; quiet: errors only; verbose 1: info, 2 and more: debug.
 void start_log(bool quiet, int verbose, When color);

@@ -15,7 +15,7 @@ const kMeanings = {
   count: "How many times this happened.",
   calls: "Number of calls, counted on every rank.",
   phase: "Part of the training step: forward, backward or optimizer.",
-  time_ns: "Time in these calls, summed over ranks; in seconds and parts of it.",
+  time_ns: "Time in these calls, summed over ranks; in seconds and parts of a second.",
   hidden_share: "Share of the communication time during which the GPU computed, in per cent.",
   exposed_wait_ns: "Time during which the rank waited for others and computed nothing.",
   exposed_transfer_ns: "Time during which data moved and the rank computed nothing.",

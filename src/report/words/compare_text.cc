@@ -67,13 +67,12 @@ std::string part_words(TimePart part) {
 
 void add_verdict(Lines& lines, const CompareReport& r) {
   const bool alarm = r.step.significant && r.regression() > 0;
-  add_wrapped(lines, "Verdict", verdict_words(r), 2, alarm ? Style::alarm : Style::bold);
+  lines.add_wrapped("Verdict", verdict_words(r), alarm ? Style::alarm : Style::bold);
   for (const CompareReport::Run* run : {&r.base, &r.now}) {
     const std::string error = run->step_error_ns < 0 ? "" : " +- " + duration_words(run->step_error_ns);
-    add_wrapped(lines, run == &r.base ? "Base" : "New",
-                fmt::format("{}: {} ranks, {}{} a step, steps: {}", fit_tail(run->name, 30), run->world_size,
-                            duration_words(run->step_ns), error, run->steps),
-                1);
+    lines.add_wrapped(run == &r.base ? "Base" : "New",
+                      fmt::format("{}: {} ranks, {}{} a step, steps: {}", fit_tail(run->name, 30), run->world_size,
+                                  duration_words(run->step_ns), error, run->steps));
   }
 }
 
@@ -106,11 +105,11 @@ void add_warnings(Lines& lines, const CompareReport& r) {
   const auto other_steps = std::find_if(r.diagnostics.begin(), r.diagnostics.end(),
                                         [](const Finding& finding) { return finding.code == kStepsNotComparable; });
   if (other_steps != r.diagnostics.end()) {
-    add_wrapped(lines, "Warning", other_steps->message, 2, Style::warning);
+    lines.add_wrapped("Warning", other_steps->message, Style::warning);
     return;
   }
   for (size_t i = 0; i < std::min<size_t>(2, r.diagnostics.size()); ++i) {
-    add_wrapped(lines, "Warning", r.diagnostics[i].message, 1, Style::warning);
+    lines.add_wrapped("Warning", r.diagnostics[i].message, Style::warning);
   }
 }
 
@@ -129,9 +128,9 @@ std::string verdict_words(const CompareReport& r) {
 
 }  // namespace report
 
-std::string terminal_summary(const CompareReport& r, const std::string& output, bool color) {
+std::string terminal_summary(const CompareReport& r, const std::string& output, bool color, size_t columns) {
   using namespace report;
-  Lines lines;
+  Lines lines(columns);
   add_verdict(lines, r);
   if (!r.parts.empty()) add_head(lines, "A step of a rank, mean");
   for (const CompareReport::Part& part : r.parts) {
@@ -151,8 +150,8 @@ std::string terminal_summary(const CompareReport& r, const std::string& output, 
                                   [](const auto& w) { return w.name; });
   if (!r.diagnostics.empty() || !output.empty()) lines.push_back({});
   add_warnings(lines, r);
-  if (!output.empty()) lines.push_back({pad("Report", kLabel) + fit_tail(output, kColumns - kLabel)});
-  return text_of(lines, color);
+  if (!output.empty()) lines.add_path("Report", output);
+  return lines.text(color);
 }
 
 }  // namespace skewscope
