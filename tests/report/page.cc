@@ -134,7 +134,7 @@ TEST_CASE("confidence is high where all is there, medium with a rank missing, lo
   CHECK(std::string(report::confidence_of(report::data_quality(report))) == "high");
   JobReport missing = report;
   missing.job.ranks_missing = {3};
-  CHECK(report::data_quality(missing)[0].value == "3 of 4; missing: 3");
+  CHECK(report::data_quality(missing)[0].value == "3 of 4, no trace of 3");
   CHECK(std::string(report::confidence_of(report::data_quality(missing))) == "medium");
   JobReport unmatched = report;
   unmatched.matching.calls = 30;

@@ -69,6 +69,9 @@ QualityPoint clocks_point(const JobReport& report, const Figures& f) {
   value += worst_ns < 0 ? ", uncertainty unknown" : fmt::format(" within {}", human_duration(worst_ns));
   const bool fine = worst_ns >= 0 && worst_ns * kGoodClocks * f.calls <= f.wait_ns && aligned == report.clocks.size() &&
                     find_finding(report.diagnostics, kInconclusiveClocks) == nullptr;
+  if (worst_ns >= 0 && !fine && f.calls > 0) {
+    value += fmt::format(", while calls wait {} on average", human_duration(f.wait_ns / f.calls));
+  }
   return {"Clocks", value, fine ? Trust::good : Trust::doubtful};
 }
 

@@ -32,7 +32,10 @@ std::vector<std::string> wrapped_words(std::string_view text, size_t width) {
     size_t cut = rest.size(), next = rest.size();
     if (text_width(rest) > width) {
       const size_t most = std::max<size_t>(1, bytes_within(rest, width));
-      const size_t blank = rest.rfind(' ', most);
+      size_t blank = rest.rfind(' ', most);
+      if (blank != std::string_view::npos && blank > 0 && rest.substr(blank + 1).starts_with('%')) {
+        blank = rest.rfind(' ', blank - 1);  // a number keeps its sign
+      }
       const bool broken = blank == std::string_view::npos || blank == 0;
       cut = broken ? most : blank;
       next = broken ? most : blank + 1;
