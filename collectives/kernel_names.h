@@ -17,7 +17,7 @@ std::vector<std::string> path_of_kernel(std::string_view kernel_name);
 // In lower case and without underscores: "two_shot_AllReduce" -> "twoshotallreduce".
 std::string folded_name(std::string_view name);
 
-// The collective whose word stands in a name, however it is written: "allreduce", "reduce_scatter", "AllToAll".
+// The collective whose word is in a name, however it is written: "allreduce", "reduce_scatter", "AllToAll".
 std::optional<CollectiveKind> kind_by_word(std::string_view name);
 
 // What a kernel does that belongs to a library that launches one for each collective: NCCL, RCCL, MTIA's and Habana's

@@ -35,7 +35,7 @@ std::vector<CallOnHubClock> calls_on_hub_clock(const std::vector<MemberCalls>& m
   return placed;
 }
 
-// Runs of equal signature whose ends lie within the tolerance, each of `members` once. What stands alone goes to
+// Runs of equal signature whose ends lie within the tolerance, each of `members` once. What is alone goes to
 // `rest`.
 void join_ends(const std::vector<CallOnHubClock>& placed, size_t members, int64_t tolerance_ns, MatchMethod method,
                CandidateInstances& candidates, std::vector<CallOnHubClock>& rest) {

@@ -42,7 +42,7 @@ struct Block {
   bool too_long() const { return sends.size() * receives.size() > kMostCells; }
 };
 
-// All ways to align n sends with m receives in order, as logarithms of how likely they are. A cell (i, j) stands behind
+// All ways to align n sends with m receives in order, as logarithms of how likely they are. A cell (i, j) comes after
 // i sends and j receives.
 struct Alignments {
   Alignments(size_t sends, size_t receives) : n(sends), m(receives) {
@@ -227,7 +227,7 @@ class Pairing {
     return (sender_left(i, j) ? habit.left : 0) + (waited ? told : std::min(told, 0.0));
   }
 
-  // The first step's front and the last one's back may be cut off, and both of what stands in no step.
+  // The first step's front and the last one's back may be cut off, and both of what is in no step.
   Gaps gaps_of(int64_t step) const {
     int64_t first = -1, last = -1;  // of the steps that both made calls in
     for (const auto& [number, block] : blocks_) {

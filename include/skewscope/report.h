@@ -1,4 +1,4 @@
-// Stage: rooms -> JobReport -> files and terminal text.
+// Stage: a correlated job -> JobReport -> files and terminal text.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ std::vector<TimedFinding> timed_findings(const JobReport& report);
 
 // Names the link of each communicator and its peak, where the hosts and devices of all members are known. Within a node
 // it is the device's, where configs/devices.json says that the GPUs of a node are tied by one; between nodes the
-// network, where the caller tells its peak per GPU (negative: not told): a node has as much as the GPUs it takes part
+// network, where the caller tells its peak per GPU (negative: not given): a node has as much as the GPUs it takes part
 // with.
 void name_links(JobReport& report, double network_gb_per_s);
 
@@ -99,7 +99,7 @@ struct ReportFile {
 // By name. Empty where there is no such directory.
 std::vector<ReportFile> files_of_report(const std::string& directory);
 
-// The report directory `from` again, as if the report were written anew, elsewhere and with another stamp. `from`
+// The report directory `from` again, as if the report were written again, elsewhere and with another stamp. `from`
 // stays. Errors: output, as write_report, and where one of `files` is not there as it is said to be, or a document does
 // not carry the stamp `old`. A spreadsheet keeps the time it was made.
 Result<Done> copy_report(const std::string& from, const std::vector<ReportFile>& files, const ReportStamp& old,

@@ -6,7 +6,7 @@
 // -o + b or more in the other; the smallest of both sum to twice b. Those that come near to it (by no more than the
 // two transfers) are of receivers that waited for just this message. The receiver's end minus b and the sender's start
 // are a beacon. Why right: cause and effect bound each difference from one side, however long a kernel holds on for its
-// other messages; what the transfers of both directions differ by is no more than b, and stands in the error bar.
+// other messages; what the transfers of both directions differ by is no more than b, and is in the uncertainty.
 // Who is always later than the other's messages never waits for them: then one direction takes as long as it is late.
 // There the other one ties alone, by receivers that held on in a kernel of this message only: b is that of the other
 // pairs, or some of what short calls take, and is as large in the error bar as it is; where the clocks as recorded

@@ -40,7 +40,7 @@ struct NormalEquations {
   std::vector<double> weight;         // per observation
   std::vector<double> basis;          // per row: `terms` values
   std::vector<int32_t> trace_begin;   // per trace + 1: its entries in by_trace
-  // Observations by trace: their rows and biases, and per observation where it stands there.
+  // Observations by trace: their rows and biases, and per observation where it is there.
   std::vector<std::array<int32_t, 2>> by_trace;
   std::vector<int32_t> place;
   std::vector<int32_t> component;  // per trace

@@ -1,11 +1,10 @@
 // Problem: calls of several streams run at once. What of each is exposed adds up to more than the GPU had of time, and
 // what one kind of calls costs cannot be read from a sum that counts a nanosecond twice.
 // Idea: an instant at which nothing computes has one label, as in StepParts: transfer before waiting before what is not
-// told apart. Among the calls that have this label then, it is given to the one whose part began first (of equal ones,
-// the one that stands first): the others would have been exposed no earlier without it. So the sums over calls are the
-// totals of the trace to the nanosecond.
-// Cost: one sort by start. Most calls overlap none: they keep what they have. Among those that do, each part enters and
-// leaves once.
+// distinguished. Among the calls that have this label then, it is given to the one whose part began first (of equal
+// ones, the one that comes first): the others would have been exposed no earlier without it. So the sums over calls are
+// the totals of the trace to the nanosecond. Cost: one sort by start. Most calls overlap none: they keep what they
+// have. Among those that do, each part enters and leaves once.
 #include "count_once.h"
 
 #include <algorithm>

@@ -25,7 +25,7 @@ std::string quoted(std::string_view argument) {
   return out + "'";
 }
 
-// Where a command stands; "": nowhere.
+// Where a command is; "": nowhere.
 std::string_view first_word(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];

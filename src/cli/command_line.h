@@ -43,7 +43,7 @@ class CommandLine {
   void add(const std::string& name, const std::string& purpose, Options& options, void (*describe)(CLI::App&, Options&),
            std::function<ExitCode(const std::string& typed)> run);
 
-  // The first word, where it stands in a command's place and is none; else "".
+  // The first word, where it is in a command's place and is none; else "".
   std::string unknown_command(int argc, const char* const* argv) const;
 
   std::unique_ptr<Exchange> exchange_ = join_processes();  // process 0 speaks for all

@@ -41,7 +41,7 @@ const json& entry(const json& list, size_t at) {
 
 bool is_nested(const json& dims) { return !dims.empty() && dims[0].is_array(); }
 
-// What stands in place of a tensor's element type for what is no tensor.
+// What is in place of a tensor's element type for what is no tensor.
 bool names_a_tensor(std::string_view type) {
   return type != "" && type != "Scalar" && type != "ScalarList" && type != "TensorList" && type != "Device" &&
          type != "Generator" && type != "String" && type.substr(0, 11) != "GenericList";

@@ -60,7 +60,7 @@ Work reduction(const Call& call, const std::vector<int64_t>& dimensions, ResultT
                     {"reduce_type", std::string(call.name.substr(call.name.rfind(':') + 1))}});
 }
 
-// (self, dim, keepdim, dtype), or (self, dtype) where no list stands in the second place.
+// (self, dim, keepdim, dtype), or (self, dtype) where no list is in the second place.
 Work summed(const Call& call) {
   if (call.tensor(0) == nullptr) return unknown_work("an operand is no tensor");
   const bool has_dimensions = call.at(1).type == "ScalarList";

@@ -122,7 +122,7 @@ void add_pattern(const std::string& pattern, Found& found) {
   globfree(&hits);
 }
 
-// Where files really are, or as they are spelled where that cannot be told. Where files are no links, only the
+// Where files really are, or as they are spelled where that cannot be known. Where files are no links, only the
 // folders are resolved, each once.
 class RealPaths {
  public:

@@ -1,5 +1,5 @@
-// The story of ingest: overrides from the user, every file read and linked, jobs told apart, one chosen, its ranks and
-// sessions.
+// The story of ingest: overrides from the user, every file read and linked, jobs distinguished, one chosen, its ranks
+// and sessions.
 #include <algorithm>
 #include <filesystem>
 #include <functional>

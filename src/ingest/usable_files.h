@@ -16,7 +16,7 @@ void tell_apart(std::vector<TraceFile>& files);
 void report_left_out(TraceFile& file);
 
 // Says which files are no rank, as findings of those files, and marks the others usable. A process without GPU work and
-// collectives is a front end beside ranks, but alone it is what the user asked about.
+// collectives is a front end next to ranks, but alone it is what the user asked about.
 void mark_usable(std::vector<TraceFile>& files);
 
 // "kineto json", "not a rank: merged trace", …

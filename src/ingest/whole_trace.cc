@@ -1,7 +1,7 @@
 // Problem: an agent must know that a file is whole, and which rank it is, without reading it as a trace: it may be
 // gigabytes and the agent has 64 MiB. Idea: compressed files say themselves where they end; JSON is whole when the
 // brace that it began with is closed, which the last bytes may show to a format's reader.
-// The rank stands before the events or in the name; what only other files of the job could tell is left open. Cost: one
+// The rank comes before the events or in the name; what only other files of the job could tell is left open. Cost: one
 // inflation; of plain JSON in Kineto's form, and of large gzip files that nobody writes to any more, the last bytes.
 #include <fcntl.h>
 #include <sys/stat.h>

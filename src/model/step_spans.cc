@@ -132,7 +132,7 @@ std::vector<Launched> launched_in(const RankTrace& trace, const std::vector<int3
   return launched;
 }
 
-// Ranges of one number are one step: what they launched counts where the first of them stands.
+// Ranges of one number are one step: what they launched counts where the first of them is.
 void join_ranges(const std::vector<StepRange>& steps, std::vector<Launched>& launched) {
   std::map<int64_t, size_t> first_of;
   for (size_t i = 0; i < steps.size(); ++i) {

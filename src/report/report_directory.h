@@ -13,7 +13,7 @@
 namespace skewscope::report {
 
 struct DirectoryContent {
-  std::string_view schema;    // stands in COMPLETE: "skewscope.report/1"
+  std::string_view schema;    // is in COMPLETE: "skewscope.report/1"
   std::string_view document;  // file name of `json`: "report.json"
   std::vector<Table> tables;
   std::string views;                                        // SQL over the tables

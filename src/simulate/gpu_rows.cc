@@ -147,7 +147,7 @@ void RankWriter::copy_row(const Op& op, const OpTimes& times, int64_t correlatio
   close_event(text_);
 }
 
-// Kineto writes a wait so where it knows the event's record, which stands behind the launch of what is waited for.
+// Kineto writes a wait so where it knows the event's record, which comes after the launch of what is waited for.
 void RankWriter::stream_wait_row(const Program& program, const RankStep& timeline, size_t row) {
   const auto needed = static_cast<size_t>(program.ops[row].wait_for);
   const int64_t correlation = next_correlation_++, stream = stream_number(job_, layout_, program.ops[row].stream);

@@ -3,7 +3,7 @@
 // a plain fill and drain); gradients are reduced in buckets while the last micro-batch's backward pass; one tiny
 // all-reduce of the gradient norm joins the whole job; the optimizer's shards are gathered at the end. With sharded
 // parameters (FSDP) each layer's are gathered while the layer in front of it computes, and its gradients are reduced
-// beside the next. With experts the second half of a layer works on what an all-to-all brought, and sends it back.
+// next to the next. With experts the second half of a layer works on what an all-to-all brought, and sends it back.
 #include "program.h"
 
 #include <algorithm>

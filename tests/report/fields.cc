@@ -1,5 +1,6 @@
 // Each row of a document or table is described once (src/report/fields): schemas and configs/fields.md follow from it.
-// SKEWSCOPE_WRITE=1 writes them anew.
+// SKEWSCOPE_WRITE=1 writes them.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
@@ -13,8 +14,10 @@
 #include "src/report/fields/communication_fields.h"
 #include "src/report/fields/finding_fields.h"
 #include "src/report/fields/gain_fields.h"
+#include "src/report/fields/gpu_fields.h"
 #include "src/report/fields/job_fields.h"
 #include "src/report/fields/json_row.h"
+#include "src/report/fields/operator_fields.h"
 #include "src/report/fields/run_fields.h"
 #include "src/report/tables/component_rows.h"
 
@@ -74,6 +77,30 @@ template <auto Value, bool kWhole>
 void tell(const StatisticsField<Value, kWhole>& field, std::vector<Told>& out) {
   out.push_back({field.name, "figures", field.meaning, false, In::both});
 }
+void tell_figures(const std::vector<std::string>& names, std::string_view meaning, std::vector<Told>& out) {
+  static constexpr const char* kWholes[] = {"sum_ns", "min_ns", "max_ns"};
+  for (const std::string& name : names) {
+    const bool whole =
+        std::any_of(std::begin(kWholes), std::end(kWholes), [&](const char* end) { return name.ends_with(end); });
+    out.push_back({name, whole ? "integer" : "number", std::string(meaning), false, In::both});
+  }
+}
+template <auto Value>
+void tell(const SpreadField<Value>& field, std::vector<Told>& out) {
+  std::vector<std::string> names;
+  for (const char* figure : {"sum", "mean", "median", "deviation", "min", "max"}) {
+    names.push_back(std::string(field.name) + "_" + figure + "_ns");
+  }
+  tell_figures(names, field.meaning, out);
+}
+template <auto Value>
+void tell(const DistributionField<Value>& field, std::vector<Told>& out) {
+  std::vector<std::string> names;
+  for (const char* figure : {"mean", "deviation", "least", "quartile_1", "median", "quartile_3", "most"}) {
+    names.push_back(std::string(figure) + field.name);
+  }
+  tell_figures(names, field.meaning, out);
+}
 template <class Fields>
 std::vector<Told> told_of();
 template <auto Value, class Inner, bool kFlat>
@@ -114,6 +141,16 @@ std::vector<Described> of_compare() {
                    CommunicatorPartFields, KernelChangeFields, OperatorChangeFields>();
 }
 
+std::vector<Described> of_rank() {
+  return described<TimelineFields, TogetherFields, StreamFields, GapFields, QueueFields, QueueBinFields,
+                   LaunchBoundFields, LaunchFields, KernelFields, KernelShapeFields, CopyFields, HostCallFields,
+                   OverheadFields, UtilizationFields, CategoryFields, OperatorFields, OperatorArgumentFields,
+                   ArgumentPositionFields, LaunchedKernelFields, ShortBinFields, ShortKernelFields, OwnCollectiveFields,
+                   WorkFields, WorkPositionFields, ModuleFields, AnnotationFields, CompiledRegionFields,
+                   CompileEventFields, TritonFields, GraphFields, PathKindFields, PathNameFields, AdviceFields,
+                   EvidenceFields>();
+}
+
 std::string unit_of(const std::string& name) {
   const auto ends = [&](std::string_view end) { return name.ends_with(end); };
   if (ends("_ns")) return "ns";
@@ -152,13 +189,15 @@ std::string page() {
          "sum,\n"
          "mean, median, p99, min and max: an object in the document, six columns in tables (`wait_sum_ns`, ...). The "
          "schemas\n"
-         "(`report.schema.json`, `scale.schema.json`, `compare.schema.json`) hold the same meanings.\n" +
-         page_of("report.json", of_report()) + page_of("scale.json", of_scale()) +
+         "(`report.schema.json`, `rank.schema.json`, `scale.schema.json`, `compare.schema.json`) hold the same "
+         "meanings.\n" +
+         page_of("report.json", of_report()) + page_of("rank.json", of_rank()) + page_of("scale.json", of_scale()) +
          page_of("compare.json", of_compare());
 }
 
-// The schema's object of a row at "what_if/operations"; nullptr: there is none.
-Json* object_at(Json& schema, std::string_view path) {
+// The schema's object of a row at "what_if/operations"; nullptr: there is none. Where it has no description of its own,
+// it gets `meaning` as it is written.
+Json* object_at(Json& schema, std::string_view path, const char* meaning) {
   Json* at = &schema;
   while (!path.empty()) {
     const size_t slash = path.find('/');
@@ -166,6 +205,8 @@ Json* object_at(Json& schema, std::string_view path) {
     path = slash == std::string_view::npos ? "" : path.substr(slash + 1);
     if (!at->contains("properties") || !(*at)["properties"].contains(name)) return nullptr;
     at = &(*at)["properties"][name];
+    if (path.empty() && writes() && !at->contains("description")) (*at)["description"] = meaning;
+    if (path.empty()) CHECK(at->contains("description"));
     if (at->contains("items")) at = &(*at)["items"];
   }
   return at;
@@ -183,13 +224,13 @@ bool allows_null(const Json& schema, const Json& property) {
   return std::any_of(kinds.begin(), kinds.end(), [](const Json& kind) { return kind.is_null() || kind == "null"; });
 }
 
-// Every field that is described stands in the schema, with its meaning and whether it may be null.
+// Every field that is described is in the schema, with its meaning and whether it may be null.
 void check_schema(const std::string& file, const std::vector<Described>& rows) {
   Json schema = Json::parse(text_in(file));
   for (const Described& row : rows) {
     if (*row.about.path == 0) continue;
     INFO(file << ": " << row.about.path);
-    Json* const object = object_at(schema, row.about.path);
+    Json* const object = object_at(schema, row.about.path, row.about.meaning);
     REQUIRE(object != nullptr);
     Json& properties = (*object)["properties"];
     for (const Told& field : row.fields) {
@@ -208,6 +249,7 @@ void check_schema(const std::string& file, const std::vector<Described>& rows) {
 
 TEST_CASE("each field that a document has is in its schema, with its meaning and whether it may be null") {
   check_schema("report.schema.json", of_report());
+  check_schema("rank.schema.json", of_rank());
   check_schema("scale.schema.json", of_scale());
   check_schema("compare.schema.json", of_compare());
 }
@@ -218,7 +260,7 @@ TEST_CASE("the page of fields is what the rows are described as") {
 }
 
 TEST_CASE("no two fields of a row have one name, and each has a meaning") {
-  for (const auto& rows : {of_report(), of_scale(), of_compare()}) {
+  for (const auto& rows : {of_report(), of_rank(), of_scale(), of_compare()}) {
     for (const Described& row : rows) {
       INFO(row.about.path << " " << row.about.table);
       std::set<std::string> names;

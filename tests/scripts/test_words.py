@@ -34,7 +34,7 @@ RETIRED = {
     r"\bin place of\b": "instead of",
     r"\bbesides?\b": "also, next to, during",
     r"\bproven to\b|\bprove (one|the group|none)\b": "show",
-    r"\bto wish for\b|\bdo not blame\b|\bbegin there\b|\btoo little to name\b": "good, ignore, optimise first, other",
+    r"\bto wish for\b|\bdo not blame\b|\bbegin there\b|\btoo little to name\b": "good, ignore, optimize first, other",
     r"\blies? (apart|beside|behind|as recorded|(far|furthest) apart)\b": "is",
     r"\bhangs on\b|\bof theirs\b|\bbeyond theirs\b": "depends on",
     r"(?-i:(?:^|[.:;] )Of (?!course))": "a sentence that begins with its subject",

@@ -237,7 +237,7 @@ inline constexpr std::array kFindingMeanings = {
     FindingMeaning{"members-unknown", Severity::info,
                    "Not all members of a group are known; waiting in its collectives is a lower bound.", ""},
     FindingMeaning{"inferred-communicators", Severity::info,
-                   "The traces do not name these groups; their members were recognised from calls that end together, "
+                   "The traces do not name these groups; their members were recognized from calls that end together, "
                    "so a rank that never did is not counted as missing.",
                    "Record with PyTorch 2.4 or newer, which names groups."},
     FindingMeaning{"incomplete-instances", Severity::warning,

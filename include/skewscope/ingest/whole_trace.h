@@ -21,7 +21,7 @@ struct FileCheck {
   std::string compression;  // "", "gzip", "zstd"
   Rank rank;                // by this file alone; unknown where only its neighbours could tell
   std::string rank_source;
-  int32_t world_size = 0;  // 0: not told
+  int32_t world_size = 0;  // 0: not known
 };
 
 struct FileCheckOptions {

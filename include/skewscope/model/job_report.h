@@ -1,4 +1,4 @@
-// Room: what is said about a job: the shape of report.json (configs/report.schema.json) as plain data.
+// Data: what is said about a job: the shape of report.json (configs/report.schema.json) as plain data.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,10 @@ struct JobReport {
     int64_t window_start_ns = 0, window_ns = 0;
     JobVendor vendor = JobVendor::unknown;
     int32_t sessions = 1;
-    // Steps are "gpu", what was launched in them, as it ran there; "host", what the hosts ran, of a job without a GPU;
-    // "": there are none, or, where there are some, the report is of a version that did not tell.
-    StepBasis step_basis = StepBasis::none;
+    StepBasis step_basis = StepBasis::none;  // none where there are steps: a report from before steps were GPU time
   } job;
 
-  // This job and those that lay beside it in what was given, by time.
+  // This job and those that lay next to it in what was given, by time.
   std::vector<FoundJob> jobs_found;
 
   struct Clock {
@@ -319,8 +317,8 @@ struct JobReport {
     double bubble = -1;  // 1 - pipeline.schedule_share: what of serialization a pipeline's schedule makes
   } efficiency;
 
-  // Ranks that some session compares, directly or through others: told as a job of their own. In a job of one session,
-  // a component. The job's own steps, what-if, pipeline and efficiency are those of the first, its longest.
+  // Ranks that some session compares, directly or through others: reported as a job of their own. In a job of one
+  // session, a component. The job's own steps, what-if, pipeline and efficiency are those of the first, its longest.
   struct Island {
     std::vector<int32_t> ranks;
     int32_t component = 0;  // row of `components`: the first of them
@@ -396,7 +394,7 @@ JobReport rows_of_ranks(const JobReport& report, const std::vector<int32_t>& ran
 // The longest component of several ranks, to which steps, what-if and window belong; null where it has all ranks.
 const JobReport::Component* longest_component(const JobReport& report);
 
-// Steps that most ranks recorded, by session and number: the steps whose lengths are compared, and their mean told.
+// Steps that most ranks recorded, by session and number: the steps whose lengths are compared, and their mean reported.
 std::vector<const JobReport::StepRow*> whole_steps(const JobReport& report);
 
 }  // namespace skewscope

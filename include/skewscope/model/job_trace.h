@@ -1,4 +1,4 @@
-// Room: all that was read of a job. Immutable once loaded.
+// Data: all that was read of a job. Immutable once loaded.
 // Where several processes read it, each has the same JobTrace but for the rows and calls of the traces that others
 // hold.
 #pragma once
@@ -38,7 +38,7 @@ struct JobTrace {
   CommunicatorTable communicators;
   StringTable strings;
   std::vector<std::string> modules;  // parts of the model that calls are of, by name; kMostModules at most
-  std::vector<FoundJob> jobs_found;  // this one and those that lay beside it, by time
+  std::vector<FoundJob> jobs_found;  // this one and those that lay next to it, by time
   Findings findings;                 // sorted
   int64_t bytes_read = 0;            // uncompressed text
   int64_t events_read = 0;           // trace events seen, of any kind

@@ -1,4 +1,4 @@
-// Room: what the operators of one trace did on the host and on the GPU; exact, in integer nanoseconds. Texts are copied
+// Data: what the operators of one trace did on the host and on the GPU; exact, in integer nanoseconds. Texts are copied
 // out, so that the tables outlive the trace.
 //
 // Launcher of a GPU row: the innermost operator around the call that launched it; the call itself where no operator is;
@@ -163,7 +163,7 @@ struct AnnotationRow {
   int64_t count = 0;
   int64_t total_ns = 0;  // sum of the ranges
   // Union of the GPU rows launched within, on the thread of the annotation; of the ranges themselves (GPU). What all
-  // threads launched within a step stands in RankTables::timeline.
+  // threads launched within a step is in RankTables::timeline.
   int64_t gpu_ns = 0;
 };
 

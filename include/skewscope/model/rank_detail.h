@@ -1,4 +1,4 @@
-// Room: what the host did, and how each GPU row ran: the part of a trace that the tables of one GPU ask for and the
+// Data: what the host did, and how each GPU row ran: the part of a trace that the tables of one GPU ask for and the
 // report of a job does not. Read only where asked for (IngestOptions::while_details_last); rows of GpuEvents and
 // LaunchEvents are those of the RankTrace of the same file, strings those of its LinkedTrace.
 #pragma once
@@ -64,7 +64,7 @@ struct KernelShape {
   bool operator==(const KernelShape&) const = default;
 };
 
-// Beside GpuEvents: row = row there.
+// Next to GpuEvents: row = row there.
 struct GpuDetails {
   std::vector<int32_t> caller;   // row in HostEvents of the call that launched it; -1: none in the trace
   std::vector<int32_t> place;    // index in traceEvents
@@ -95,7 +95,7 @@ struct DeviceProperties {
   int32_t compute_major = -1, compute_minor = -1;
 };
 
-// Beside RankTrace::calls: row = row there. Texts as written; none where absent.
+// Next to RankTrace::calls: row = row there. Texts as written; none where absent.
 struct CallDetails {
   std::vector<StringId> name;   // "Collective name"
   std::vector<StringId> dtype;  // "dtype"

@@ -1,4 +1,4 @@
-// Room: the tables of one rank as named numbers, which can be compared across ranks.
+// Data: the tables of one rank as named numbers, which can be compared across ranks.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,6 @@ struct RankFigure {
   int64_t value = 0;
 };
 
-using RankFigures = std::vector<RankFigure>;  // (table, key, metric) stands once
+using RankFigures = std::vector<RankFigure>;  // (table, key, metric) is there once
 
 }  // namespace skewscope

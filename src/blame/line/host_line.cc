@@ -102,7 +102,7 @@ class WaitList {
   const std::vector<CallEnd>& call_ends_;
 };
 
-// Whether a call stands between launches: the last is the tracer's own, when it stops.
+// Whether a call is between launches: the last is the tracer's own, when it stops.
 bool has_synchronizing(const std::vector<LaunchedRow>& rows, const Column<SynchronizingCall>& calls) {
   return !rows.empty() && std::any_of(calls.begin(), calls.end(), [&](const SynchronizingCall& call) {
     return call.start.ns > rows.front().launch_ns && call.start.ns < rows.back().launch_ns;

@@ -3,7 +3,7 @@
 // Problem: a job whose kernels are short is as fast as its hosts, and a network that takes no time makes it no faster;
 // but hosts wait for their GPUs as well (a loss is read, a step ends, a queue is full), and come sooner when these do.
 // Where the trace holds synchronizing calls between launches, those are the waits: of what had been launched, a call
-// waited for what ended last before it returned; from then on the time is the host's own. Beside them the host waited
+// waited for what ended last before it returned; from then on the time is the host's own. Next to them the host waited
 // where the call that launched a copy returned behind its end, and where the launch call itself stands out while the
 // GPU had work (the queue was full): until it returned.
 //

@@ -1,4 +1,4 @@
-// gather.sqlite: jobs, uploads, files, reports, as rows. What the daemon believes after a start is what stands here.
+// gather.sqlite: jobs, uploads, files, reports, as rows. What the daemon believes after a start is what is in here.
 //
 // One connection, in WAL mode with synchronous=FULL: a transaction that returned is on stable storage. locking_mode is
 // EXCLUSIVE before the first access, so that no shared-memory file exists and no second process can open it. One thread
@@ -118,7 +118,7 @@ class Manifest {
   void audit(Time at, const std::string& who, const std::string& what);
   void put(const Aging::Seen& seen);
 
-  // What stands in them is checked for sense: rows that make none are passed over and counted.
+  // What is in them is checked for sense: rows that make none are passed over and counted.
   std::vector<JobRow> jobs();
   // What another job begins with, by name of one that was removed; "": of every name.
   std::map<std::string, uint32_t> next_epochs();

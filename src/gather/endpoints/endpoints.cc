@@ -219,7 +219,7 @@ ProcessFigures Endpoints::process_figures() const {
   return out;
 }
 
-// A token is base64url and dots: in a form it stands as it is. The cookie is another token, which can only read.
+// A token is base64url and dots: in a form it is written as it is. The cookie is another token, which can only read.
 Next Endpoints::login(const CallPointer& call) {
   if (call->request.method != Method::post) return to_browser(login_page(false));
   return TakeDocument{[this, call](const std::string& body, const Respond& respond) {

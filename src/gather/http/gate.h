@@ -67,7 +67,7 @@ struct Request {
   bool expects_continue = false, keep_alive = true;
   // Fields that handlers read; empty when absent. Each stood at most once.
   std::string host;                  // name or address, with or without port
-  std::string origin;                // as it stands: whose page asks; "": no page, or one that only reads
+  std::string origin;                // as sent: whose page asks; "": no page, or one that only reads
   std::string authorization_scheme;  // lower case: "bearer", "munge", ...
   std::string bearer;                // what follows the scheme: the job token, or the MUNGE credential
   std::string cookie, content_type, range;

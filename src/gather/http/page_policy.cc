@@ -5,7 +5,7 @@
 namespace skewscope::gather {
 namespace {
 
-// "'sha256-BASE64'" behind "script-src " or "style-src "; "" where no such thing stands.
+// "'sha256-BASE64'" behind "script-src " or "style-src "; "" where there is no such thing.
 std::string hash_after(std::string_view page, std::string_view directive) {
   const std::string start = std::string(directive) + " 'sha256-";
   const size_t at = page.find(start);

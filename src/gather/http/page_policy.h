@@ -1,4 +1,4 @@
-// What a browser is allowed on the pages of the daemon: nothing but what stands in them.
+// What a browser is allowed on the pages of the daemon: nothing but what is in them.
 #pragma once
 
 #include <string>

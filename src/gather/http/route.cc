@@ -121,7 +121,7 @@ std::string take_suffix(std::string_view& text) {
   return "";
 }
 
-// Does a path have the shape of a pattern; {job} and {rank} fit whatever stands there, so that a bad one is reported.
+// Does a path have the shape of a pattern; {job} and {rank} fit whatever is there, so that a bad one is reported.
 bool fits(std::string_view pattern, const Segments& path) {
   for (std::string_view segment : path) {
     if (pattern.empty()) return false;

@@ -1,6 +1,6 @@
 // Payload: {"epoch":0,"expires":1790000000,"job":"j","key":"1f2e3d4c","scope":"upload read","uid":1000}, as nlohmann
 // writes it. Only that spelling is believed: a payload must come out the same when it is written again, so that no two
-// texts are one token. The HMAC stands over "ss1.<payload>" and is compared with both keys before anything is parsed.
+// texts are one token. The HMAC is made over "ss1.<payload>" and is compared with both keys before anything is parsed.
 #include "tokens.h"
 
 #include <fcntl.h>
@@ -93,7 +93,7 @@ Error refused(const std::string& file, const std::string& what) {
   return Error{ErrorKind::usage, "the token keys in " + file + ": " + what};
 }
 
-// systemd's LoadCredential gives a service its file by an access control list, whose mask then stands in the mode where
+// systemd's LoadCredential gives a service its file by an access control list, whose mask is then in the mode where
 // the group's bits would (acl(5)). Layout of the attribute: linux/posix_acl_xattr.h.
 bool others_may_use(int fd, const struct stat& status) {
   struct Entry {

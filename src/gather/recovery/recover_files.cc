@@ -45,7 +45,7 @@ void Recovery::settle_replacements() {
   }
 }
 
-// It is not lost: what stands in its way, or none, does not make it so.
+// It is not lost: what is in its way, or none, does not make it so.
 void Recovery::put_back(const std::string& aside, const std::string& path) {
   int error = files_.rename(aside, path, false);
   if (error == EEXIST) {

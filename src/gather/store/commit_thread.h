@@ -23,7 +23,7 @@ struct Change {
   // Before the flush of the folders that it adds. Not none: nothing of this change is done.
   std::function<Refusal(FoldersToFlush& folders)> prepare;
   std::function<void(Manifest&)> rows;   // inside the transaction
-  std::function<void(Manifest&)> after;  // its transaction stands
+  std::function<void(Manifest&)> after;  // its transaction is committed
   std::function<void()> undo;            // of prepare, when the disk was too full for the transaction
   std::function<void(Refusal)> done;     // when all of it is durable, or nothing is
 };

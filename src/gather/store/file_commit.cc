@@ -4,7 +4,7 @@
 //   3 flush of that folder and of in/
 //   4 transaction: the file, the upload's end
 //   5 the answer
-// A crash before 4 leaves a file without a row, which the start recognizes by its upload; after 4 all of it stands.
+// A crash before 4 leaves a file without a row, which the start recognizes by its upload; after 4 all of it is there.
 // A file that replaces another first says so in its upload's row: in between, neither may be where the rows say.
 #include "file_commit.h"
 

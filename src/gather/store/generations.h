@@ -1,5 +1,5 @@
 // The reports of jobs: generations that are begun, ended, read and discarded. Owns nothing of its own: what is known of
-// them stands in Memory. Who makes them is src/gather/reports.
+// them is in Memory. Who makes them is src/gather/reports.
 // Promise: a report that a reply names is whole on the disk, and `current` names the newest that can be read.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A job as it stands in memory, and what its files, uploads and reports say of its state.
+// A job as it is in memory, and what its files, uploads and reports say of its state.
 #pragma once
 
 #include <map>

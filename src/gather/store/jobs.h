@@ -1,6 +1,6 @@
 // Jobs: their settings, their end, their removal, and the files that they have. Owns nothing of its own: what is known
-// of jobs stands in Memory.
-// Promise: a reply names what stands in the manifest. A job that is being deleted takes nothing in, and is gone from
+// of jobs is in Memory.
+// Promise: a reply names what is in the manifest. A job that is being deleted takes nothing in, and is gone from
 // memory only when its row is gone and its files lie in trash/.
 #pragma once
 

@@ -1,8 +1,8 @@
 // What the store knows: jobs, uploads, whose the disk is, figures, the clocks. The only Memory of a store is in a
 // Guarded: nobody reaches it, nor the classes that it is made of, without its lock, and they take no lock of their own.
 //
-// Memory follows the manifest: a change shows in it when its transaction stands. Only what is being asked for (a job's
-// or an upload's first sight, the disk it is charged for) shows before, so that limits hold.
+// Memory follows the manifest: a change shows in it when its transaction is committed. Only what is being asked for (a
+// job's or an upload's first sight, the disk it is charged for) shows before, so that limits hold.
 #pragma once
 
 #include <optional>

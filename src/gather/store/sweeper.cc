@@ -143,7 +143,7 @@ void Sweeper::back_up() {
   const Time least = ages.now_for(Time());  // less all jumps
   if (ages.may_delete()) change.rows = [least](Manifest& manifest) { manifest.forget_old(least); };
   change.after = [this, at, deletes = ages.may_delete()](Manifest& manifest) {
-    // Every deletion that memory knows of stands in the manifest by now.
+    // Every deletion that memory knows of is in the manifest by now.
     auto epochs = manifest.next_epochs();
     if (manifest.status() == ManifestStatus::fine) core_.memory.lock()->jobs.put_next_epochs(std::move(epochs));
     copy_manifest(manifest, at, deletes);

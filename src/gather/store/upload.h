@@ -1,4 +1,4 @@
-// An upload as it stands in memory, and how long it is kept.
+// An upload as it is in memory, and how long it is kept.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // Uploads: made, written to, ended, forgotten. Each call becomes an operation of its upload; an upload's operations run
 // one after another, on its file thread or, where one waits for a commit, on the commit thread, and each ends with
 // next(). Owns what Upload holds for its operations alone (the part and its writer); what else is known of uploads
-// stands in Memory.
+// is in Memory.
 // Promise: an offset or a state that a reply names is durable, and one writer at a time, the newest, adds to an upload.
 #pragma once
 

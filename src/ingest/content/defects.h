@@ -6,6 +6,7 @@
 #include <string>
 
 #include "skewscope/base/finding.h"
+#include "src/ingest/text/byte_source.h"
 
 namespace skewscope::ingest {
 
@@ -23,7 +24,7 @@ enum class Defect : uint8_t {
   open_event,         // it begins and never ends, or ends and never began
   zero_stamp,         // GPU row with ts 0 and dur 0: dropped
   absent_value,       // nothing where a value belongs, a comma behind which nothing follows
-  partly_read_event,  // could not be repaired; what stands whole was kept
+  partly_read_event,  // could not be repaired; what is whole was kept
   dropped_event,      // could not be read, even after repair
   operator_gpu_time,  // row of the profiler before Kineto: GPU time of an operator, no kernel
   skipped_bytes,      // text between events that is no event
@@ -66,5 +67,8 @@ class DefectCounts {
   };
   std::array<Entry, kDefectCount> entries_;
 };
+
+// Counts what the end of a stream of `bytes` says of it.
+void count_source_end(SourceEnd end, int64_t bytes, DefectCounts& defects);
 
 }  // namespace skewscope::ingest

@@ -41,13 +41,13 @@ struct GpuAnnotationRow {
 inline int64_t track_of(int32_t device, int32_t stream) { return (int64_t{device} << 32) + stream; }
 inline int64_t track_of(const GpuAnnotationRow& row) { return track_of(row.device, row.stream); }
 
-// Beside LaunchRow: row = row there.
+// Next to LaunchRow: row = row there.
 struct LaunchDetailRow {
   int32_t host = -1;   // row in DetailRows::host
   int32_t shape = -1;  // grid and block where the call tells them (HIP)
 };
 
-// Beside GpuRow: row = row there.
+// Next to GpuRow: row = row there.
 struct GpuDetailRow {
   int64_t bytes = -1;
   double gb_per_s = -1;
@@ -55,7 +55,7 @@ struct GpuDetailRow {
   int32_t shape = -1;
 };
 
-// Beside CommArgs: row = row there.
+// Next to CommArgs: row = row there.
 struct SplitSizes {
   StringId in, out;
 };

@@ -58,8 +58,8 @@ struct StreamWaitRow {
   LocalNs start;  // of the host's call
   int64_t correlation = -1;
   int32_t stream = -1;
-  int32_t source = -1;       // the stream on which the event was recorded; -1: not told
-  int64_t recorded_by = -1;  // the correlation of the call that recorded it; -1: not told
+  int32_t source = -1;       // the stream on which the event was recorded; -1: not recorded
+  int64_t recorded_by = -1;  // the correlation of the call that recorded it; -1: not recorded
 };
 
 // A GPU row whose end was cut at the next start on its stream.

@@ -33,7 +33,7 @@ struct GpuRow {
 };
 static_assert(sizeof(GpuRow) == 56);
 
-// What a call of the runtime is beside a call with a correlation.
+// What a call of the runtime is in addition to a call with a correlation.
 enum class LaunchRole : uint8_t { other, kernel, begins_capture, ends_capture };  // captures of graphs
 
 struct LaunchRow {

@@ -1,4 +1,4 @@
-// What a file is that holds nothing for a report: traces of other profilers, archives, documents that lie beside
+// What a file is that holds nothing for a report: traces of other profilers, archives, documents that lie next to
 // traces, what a server sent in place of the file. Named, with the next step, so that nobody takes it for a job without
 // work.
 #pragma once

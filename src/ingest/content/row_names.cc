@@ -36,7 +36,7 @@ bool is_collective_op(std::string_view name) {
 }
 
 bool has_operation_word(std::string_view name) {
-  // c10d's are told by their records.
+  // c10d's are known by their records.
   if (name.starts_with("aten"sv) || name.starts_with("c10d::"sv)) return false;
   // All such words have "ll" or "sc" in them, and few other names do.
   const auto may_be = [&](size_t at) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 40;  // of a call; no GPU holds as many
 
-// What the rows of a list are in elements, of which all together are `elements`; -1 each where that cannot be told.
+// What the rows of a list are in elements, of which all together are `elements`; -1 each where that cannot be known.
 std::vector<int64_t> in_elements(std::vector<int64_t> rows, int64_t elements) {
   int64_t sum = 0;
   bool known = elements >= 0 && elements <= kMostElements;

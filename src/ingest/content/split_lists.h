@@ -1,5 +1,5 @@
 // The split sizes of all-to-alls: what each call sends to every member of its group and receives from it. Tracers write
-// them in rows of the tensor, with the elements of the whole beside them, and cut lists of more than 30.
+// them in rows of the tensor, with the elements of the whole next to them, and cut lists of more than 30.
 #pragma once
 
 #include <cstdint>

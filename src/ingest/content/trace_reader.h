@@ -28,7 +28,7 @@ class TraceReader {
   // Never fails on bad content: that becomes findings and a ContentKind. Errors: resource_limit only. Thread-safe.
   virtual Result<FileContent> read(const std::string& file, MemoryBudget& budget) const = 0;
 
-  // For who passes files on without reading them (skewscope/ingest/whole_trace.h): what stands before the events.
+  // For who passes files on without reading them (skewscope/ingest/whole_trace.h): what comes before the events.
   // Errors: unreadable.
   virtual Result<FileContent> read_head(const std::string& file) const = 0;
   // Whether a text that ends in these bytes is whole. False: they alone do not tell.

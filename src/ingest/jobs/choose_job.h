@@ -25,7 +25,7 @@ Finding not_reported(const std::vector<TraceFile>& files, const JobFiles& report
 // What a shell takes to report on a job of those that lie in a folder.
 std::string command_for(const std::string& folder, const FoundJob& job);
 
-// The deepest that holds them all, as the user gave it; "": where he stands.
+// The deepest that holds them all, as the user gave it; "": the working directory.
 std::string folder_of_all(const std::vector<TraceFile>& files);
 
 // Says that a copy is left out, and what it is a copy of.

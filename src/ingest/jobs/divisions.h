@@ -1,4 +1,4 @@
-// By what the files of several jobs may be told apart.
+// By what the files of several jobs may be distinguished.
 #pragma once
 
 #include <functional>

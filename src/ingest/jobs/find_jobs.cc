@@ -12,7 +12,7 @@
 // part with a contradiction and has no more parts than some rank has jobs (a number that differs in every name would
 // always do). Where there is none, the files stay one job, and what is too much of a rank is left out.
 // Why right: jobs that ran one after the other or side by side had the same ranks, so every one of them has a trace of
-// some rank beside another's; only what nobody overwrote has not, and that is told by world or time.
+// some rank next to another's; only what nobody overwrote has not, and that is known by world or time.
 // Cost: O(n log n) for one job; as often again as there are kinds of division, for several.
 #include "find_jobs.h"
 
@@ -195,7 +195,7 @@ class JobFinder {
     add_by_time(rows, std::move(ranks));
   }
 
-  // What no tool has written; of these what has most of the trace and least beside it, and the shortest name; of a
+  // What no tool has written; of these what has most of the trace and least next to it, and the shortest name; of a
   // trace that was unpacked, the packed one.
   bool is_original(size_t a, size_t b) const {
     const auto key = [&](size_t i) {

@@ -15,7 +15,7 @@ struct JobClues {
   std::string frame;                 // the name of the file, each number as '#', without suffix: "dp#_rank#"
   std::vector<std::string> numbers;  // in the name
   std::string stem;                  // the name without suffix
-  std::string process;               // "host_pid" of the default handler of torch.profiler; "": not told
+  std::string process;               // "host_pid" of the default handler of torch.profiler; "": not recorded
   std::vector<int64_t> steps;        // sorted
 
   const RankEvidence& evidence() const { return file->evidence; }

@@ -1,4 +1,4 @@
-// Problem: the duration of a row stands in an event that comes later in the text, perhaps in another chunk. Idea: rows
+// Problem: the duration of a row is in an event that comes later in the text, perhaps in another chunk. Idea: rows
 // are kept as they begin, and what began and ended is listed; once the file is read, one walk over that list in the
 // order of time, thread by thread, with a stack of what is open, tells the durations. Right because events of one
 // thread lie within each other; those of a GPU stream may overlap, and are found by their names. Cost: a sort of the

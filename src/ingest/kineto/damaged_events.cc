@@ -63,7 +63,7 @@ bool EventReader::repair_one(const DamagedEvent& event, bool backslash_ends, Rep
   return parse_repaired();
 }
 
-// Leaves a row of what stands whole in an event that could not be repaired.
+// Leaves a row of what is whole in an event that could not be repaired.
 bool EventReader::salvage_one(std::string_view event) {
   return salvage_event(event, repaired_text_) && parse_repaired();
 }

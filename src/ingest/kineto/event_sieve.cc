@@ -28,7 +28,7 @@ template <class Word, size_t kSize>
   return differs == 0;
 }
 
-// Moves behind `"ph": "` and the like where it stands at `at`. In registers: memcmp() would be called for most sizes.
+// Moves behind `"ph": "` and the like where it is at `at`. In registers: memcmp() would be called for most sizes.
 template <size_t kBytes>
 [[gnu::always_inline]] inline bool take(std::string_view text, size_t& at, const char (&what)[kBytes]) {
   constexpr size_t kSize = kBytes - 1;
@@ -65,7 +65,8 @@ EventClass take_class(std::string_view event, size_t& at) {
 
 constexpr size_t kFarthestThread = 64;  // behind a name
 
-// Notes the thread of an operator of the backward pass, from behind its name on, where it stands as tracers write it.
+// Notes the thread of an operator of the backward pass, from behind its name on, where it is written as tracers write
+// it.
 bool tells_thread(std::string_view text, ChunkRows& rows) {
   constexpr std::string_view kKey = "\"tid\": ";
   const size_t key = text.substr(0, kFarthestThread).find(kKey);

@@ -29,7 +29,7 @@ struct RawEvent {
   bool is_half = false;      // ph "B" or "E": its end, or its beginning, is another event
   bool kept = false;         // it leaves a row
   char flow = 0;             // its ph, where that is "s" or "f"
-  bool repeats_arg = false;  // an argument that rows keep stands twice; the later one counts
+  bool repeats_arg = false;  // an argument that rows keep is there twice; the later one counts
   std::string_view name, stamp, duration, pid, tid, id;
   ArgMask present = 0;
   std::array<std::string_view, kArgCount> args;

@@ -2,7 +2,7 @@
 // simdjson refuses the chunk. The idea: read the event once, knowing at each quote what must follow if it really ends
 // the string: after a key `:`, after a value `}` or `,` and another key, in a list `]` or `,`. Any other quote is text.
 // A value that is absent becomes null, a comma behind which nothing follows goes, words without quotes become a text.
-// Right for every event whose texts do not imitate that structure. What stands whole in those that do,
+// Right for every event whose texts do not imitate that structure. What is whole in those that do,
 // salvage.h picks out. Cost: one pass over the event's bytes.
 #include "repair.h"
 
@@ -83,7 +83,7 @@ class EventRepair {
     return at == std::string_view::npos ? '\0' : written[at];
   }
 
-  // Before a comma, or a closer: nothing stands where a value belongs.
+  // Before a comma, or a closer: nothing is where a value belongs.
   void put_absent_value() {
     clean_.append("null");
     result_.values++;

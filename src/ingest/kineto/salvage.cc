@@ -63,7 +63,7 @@ class EventSalvage {
                        [](char c) { return is_ascii(c) && !is_control(c) && c != '\\' && c != '"'; });
   }
 
-  // Empty: none that stands whole.
+  // Empty: none that is whole.
   std::string_view value_at(size_t begin) const {
     const char first = text_[begin];
     size_t end = begin;

@@ -21,7 +21,7 @@ struct TopLevel {
 };
 
 // Reads `text`, the top-level members as written: "{ key: value, ... ," or ", key: value ... }". `offset`: its place in
-// the file. Damage is counted; what stands before and behind it is used. Returns whether the closing brace was there.
+// the file. Damage is counted; what comes before and behind it is used. Returns whether the closing brace was there.
 bool read_top_level(std::string_view text, bool after_events, int64_t offset, FileContent& content, TopLevel& top,
                     DefectCounts& defects);
 

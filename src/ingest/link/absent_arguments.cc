@@ -1,5 +1,5 @@
 // Problem: a tracer that writes `"dtype": ,` leaves one argument out; two calls agree in all arguments or are not one,
-// so a rank that lacks an argument would match with nobody. Idea: most of what is absent stands elsewhere in the file:
+// so a rank that lacks an argument would match with nobody. Idea: most of what is absent is elsewhere in the file:
 // NCCL's kernels have operation and type in their names, "distributedInfo" lists the members of each group by name, and
 // an all-reduce gives out what it takes in. Right because nothing is filled that two places tell differently.
 #include "absent_arguments.h"

@@ -1,5 +1,5 @@
 // Problem: a collective leaves a record and a range on the host, and a kernel on the GPU; where there is no kernel, its
-// time was in no figure and nobody was told. Idea: a range in which no communication kernel was launched ran as what
+// time was in no figure and nobody learned it. Idea: a range in which no communication kernel was launched ran as what
 // was launched in it: copies are the collective's. Where nothing was launched, it is lost. What was launched and is in
 // no row (a window that ends, a graph that was captured) is not the range's to tell, nor is a group of one, which
 // copies or does nothing, nor a batch, whose kernel is launched by another range. Cost: nothing where every range has

@@ -1,5 +1,5 @@
 // Problem: kernels of collectives ran on several streams, the launches name their groups, and nothing joins the two.
-// The k-th kernel over all streams is not the k-th launch: a kernel that stands behind another one of its group is
+// The k-th kernel over all streams is not the k-th launch: a kernel that comes after another one of its group is
 // overtaken by one of another group that was launched later.
 // Idea: a group's collectives run on one stream, in the order of their launches. So each way to lay groups on streams
 // joins every kernel, and is contradicted by the trace: by a kernel that would begin before its launch (it is out), by

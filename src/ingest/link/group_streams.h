@@ -1,4 +1,4 @@
-// Which stream runs the collectives of which group, told by the orders of launches and kernels alone.
+// Which stream runs the collectives of which group, known by the orders of launches and kernels alone.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace skewscope::ingest {
 
 struct GroupLaunch {
   LocalNs start;
-  int32_t group = -1;  // from 0 on; -1: not told
+  int32_t group = -1;  // from 0 on; -1: not known
 };
 
 struct StreamKernel {

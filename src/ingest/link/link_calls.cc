@@ -107,7 +107,7 @@ class Linker {
     if (!content_.gpu.empty()) add_kernel_calls();
     const bool all_have_kernels = add_copied_calls();
     const std::vector<HostCall> on_host = host_calls(content_);
-    // Beside a backend of the GPU they serve the program, not its step: objects that are gathered, a barrier.
+    // Next to a backend of the GPU they serve the program, not its step: objects that are gathered, a barrier.
     if (content_.gpu.empty() || (linked_.trace.calls.empty() && all_have_kernels)) {
       add_host_calls(on_host);
     } else {

@@ -1,5 +1,5 @@
 // Problem: a profiler that runs out of buffers drops rows of the GPU; the rank seems idle, its collectives incomplete,
-// and nobody is told. Idea: the host's launches stand in the trace, and each has a correlation that a row carries.
+// and nobody learns it. Idea: the host's launches are in the trace, and each has a correlation that a row carries.
 // A launch without a row is no loss where its kernel ran behind the end of recording, or never: in a graph that was
 // being captured. The first is ruled out in either of two ways: on every stream that has rows, one was launched later;
 // or as much time as any kernel took from its launch to its end had passed before recording ended.

@@ -124,7 +124,7 @@ void find_capture(const std::filesystem::path& path, const std::string& name, Fi
     facts.capture = std::string(word) + " " + hit[1].str();
     break;
   }
-  // Stages and roles are captures of their own beside the number.
+  // Stages and roles are captures of their own next to the number.
   static const std::regex kStage(R"((?:-|^)(EXTEND|DECODE|extend|decode|prefill|fit|validate|test|predict)(?:-|$))");
   static const std::regex kRole(R"((?:^|_)(actor|rollout|ref|critic|reward|rm)(?:_|$))");
   for (const std::regex* pattern : {&kStage, &kRole}) {

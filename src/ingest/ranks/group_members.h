@@ -20,7 +20,7 @@ struct TraceGroups {
 
 struct ResolvedGroups {
   CommunicatorTable communicators;  // mentioned ones only, sorted by (members, name)
-  // [trace][mention] -> communicator; none where the members of several groups cannot be told apart.
+  // [trace][mention] -> communicator; none where the members of several groups cannot be distinguished.
   std::vector<std::vector<CommunicatorId>> of_mention;
   Findings findings;
 };

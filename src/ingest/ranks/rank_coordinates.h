@@ -9,7 +9,7 @@
 namespace skewscope::ingest {
 
 struct CoordinateRanks {
-  std::vector<int64_t> of_file;  // row = row of `evidence`, -1: not told; empty: coordinates tell nothing
+  std::vector<int64_t> of_file;  // row = row of `evidence`, -1: not known; empty: coordinates tell nothing
   std::string source;            // "file name TP/PP coordinates"
   bool refuted = false;          // a reading fits the world size, but content contradicts; reported
 };

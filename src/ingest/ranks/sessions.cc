@@ -126,7 +126,7 @@ class Assigner {
     result_.sessions += static_cast<int32_t>(most);
   }
 
-  // Against the middle one by time: one stray capture is told from the many, not the many from it.
+  // Against the middle one by time: one stray capture is distinguished from the many, not the many from it.
   void report_apart() {
     std::map<SessionId, CaptureRows> by_session;
     for (size_t i = 0; i < captures_.size(); ++i) {

@@ -240,8 +240,8 @@ class LateEnds {
     cut_calls(end);
   }
 
-  // Ranges of collectives end with recording, or, where its end is not told, with the last step. Where one of a backend
-  // of the host ends behind that, its end is not known: others may have kept it waiting.
+  // Ranges of collectives end with recording, or, where its end is not known, with the last step. Where one of a
+  // backend of the host ends behind that, its end is not known: others may have kept it waiting.
   void cut_calls(LocalNs end) {
     LocalNs latest = recording_end_.value_or(end);
     if (!recording_end_) {

@@ -209,7 +209,7 @@ class StepOrder {
     return follows ? &steps_[other] : nullptr;
   }
 
-  // Between its neighbours; beside the only one, no further than it is long, and half as long again.
+  // Between its neighbours; next to the only one, no further than it is long, and half as long again.
   Place place_of(size_t i) const {
     const Step *before = neighbour(i, -1), *after = neighbour(i, 1);
     const int64_t room_ns = (steps_[i].end - steps_[i].start) * 3 / 2;

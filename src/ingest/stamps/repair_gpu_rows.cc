@@ -1,7 +1,7 @@
 // Problem: tracers wrote negative durations (kineto #646), kernels at time 0 (#109), and on ROCm durations that run
 // over the rows behind them by orders of magnitude (TraceLens #669); one such row would be 99 % of GPU time. Idea: rows
 // of one stream run one after the other, so a row that covers its successors is wrong. To leave real overlap alone
-// (graph branches on one stream id share a correlation; dependent launches overlap by microseconds; copies run beside
+// (graph branches on one stream id share a correlation; dependent launches overlap by microseconds; copies run next to
 // kernels of "stream 0"), a row is cut only when all hold: it is over 100 times the median of its stream or longer than
 // the whole trace, over a millisecond, and its successor starts in its first half, ends before it and did not come from
 // the same launch. (A dependent launch may start as its predecessor begins to wait for another GPU; it ends behind it.)

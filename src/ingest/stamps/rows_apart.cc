@@ -1,14 +1,12 @@
 // Problem: a stamp that is none (0, a negative one that the tracer cut off, one of another clock) makes the job as long
 // as the way from there to everything else: an hour of idle time, found in one row of 1.2 us.
 // Idea: what a process did, it did together: rows fall into clusters by time. In one that is real, some GPU row stands
-// beside its launch, or there are many rows. A cluster of a row or two without its launch, further from the others than
-// these are long, is no time.
-// Why right: a pause, however long, has launches with their rows on both sides; a kernel that was launched before
-// recording began runs next to the first ones of the trace. A row that is as far away as the trace is short tells
-// nothing that its loss could hide, and it is counted. What contradicts the order of things is left out however near it
-// lies (out_of_turn.h).
-// Cost: a look at the gaps between rows; only where one is a quarter of a second, or a host row lies outside the GPU's
-// rows by as much, more: linear in the rows but for those outside.
+// next to its launch, or there are many rows. A cluster of a row or two without its launch, further from the others
+// than these are long, is no time. Why right: a pause, however long, has launches with their rows on both sides; a
+// kernel that was launched before recording began runs next to the first ones of the trace. A row that is as far away
+// as the trace is short tells nothing that its loss could hide, and it is counted. What contradicts the order of things
+// is left out however near it lies (out_of_turn.h). Cost: a look at the gaps between rows; only where one is a quarter
+// of a second, or a host row lies outside the GPU's rows by as much, more: linear in the rows but for those outside.
 #include "rows_apart.h"
 
 #include <fmt/format.h>
@@ -290,7 +288,7 @@ class ApartRows {
     steps = gathered(steps, rows.kept);
   }
 
-  // Without GPU rows the ranges of collectives are the calls; beside them they only tell what a kernel is.
+  // Without GPU rows the ranges of collectives are the calls; next to them they only tell what a kernel is.
   void drop_host_calls() {
     if (!content_.gpu.empty()) return;
     std::vector<CommOpRow>& ops = content_.comm_ops;

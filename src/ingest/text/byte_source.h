@@ -1,4 +1,4 @@
-// The bytes of one file, inflated, as a stream. The compression is told by magic bytes, never by the suffix.
+// The bytes of one file, inflated, as a stream. The compression is known by magic bytes, never by the suffix.
 #pragma once
 
 #include <cstddef>

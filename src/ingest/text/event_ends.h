@@ -47,7 +47,7 @@ class EventEnds {
 
   std::string_view text_;
   size_t indent_ = 0;
-  std::string joint_;                                    // what stands between two events, with the blanks before it
+  std::string joint_;                                    // what is between two events, with the blanks before it
   size_t begin_ = 0, end_ = 0;                           // of the window, in the text
   size_t due_ = 0;                                       // opening braces that follow ends of the windows before
   size_t listed_ = 0, taken_ = 0;                        // of offsets_

@@ -1,10 +1,10 @@
-// Problem: a cut gzip file must be told from a whole one without inflating gigabytes: nothing in its last bytes looks
-// like an end. Idea: deflate is a chain of blocks, each with its own codes; from the first bit of any block on, it can
-// be inflated, whatever stands before it: what is copied from there is unknown, the lengths are not. So every bit of
-// the tail is tried as the beginning of a block, until one inflates to an end of the stream that is exactly where it
-// has to be. Why it is right: blocks with codes of their own say three times what they are (their counts, the code of
-// their code lengths, the lengths must each be complete); of random bits one position in a million passes, and goes on
-// to miss the end. A file that is cut by even a byte has no end there. Cost: some 50 KB are searched, 20 ms.
+// Problem: a cut gzip file must be distinguished from a whole one without inflating gigabytes: nothing in its last
+// bytes looks like an end. Idea: deflate is a chain of blocks, each with its own codes; from the first bit of any block
+// on, it can be inflated, whatever comes before it: what is copied from there is unknown, the lengths are not. So every
+// bit of the tail is tried as the beginning of a block, until one inflates to an end of the stream that is exactly
+// where it has to be. Why it is right: blocks with codes of their own say three times what they are (their counts, the
+// code of their code lengths, the lengths must each be complete); of random bits one position in a million passes, and
+// goes on to miss the end. A file that is cut by even a byte has no end there. Cost: some 50 KB are searched, 20 ms.
 #include "gzip_end.h"
 
 #include <isa-l/igzip_lib.h>

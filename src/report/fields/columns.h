@@ -50,12 +50,16 @@ inline Cell to_cell(const std::vector<int32_t>& ranks) {
 
 template <class Field>
 constexpr ColumnType type_of() {
-  if (std::is_same_v<Field, bool>) return ColumnType::boolean;
-  if (std::is_same_v<Field, double>) return ColumnType::real;
-  if (std::is_same_v<Field, int32_t> || std::is_same_v<Field, int64_t> || std::is_same_v<Field, Rank>) {
-    return ColumnType::integer;
+  if constexpr (requires(Field value) { value.has_value(); }) {
+    return type_of<typename Field::value_type>();
+  } else {
+    if (std::is_same_v<Field, bool>) return ColumnType::boolean;
+    if (std::is_same_v<Field, double>) return ColumnType::real;
+    if (std::is_same_v<Field, int32_t> || std::is_same_v<Field, int64_t> || std::is_same_v<Field, Rank>) {
+      return ColumnType::integer;
+    }
+    return ColumnType::text;
   }
-  return ColumnType::text;
 }
 
 template <class Row>
@@ -64,37 +68,6 @@ struct ColumnOf {
   ColumnType type;
   Cell (*cell)(const Row& row);
 };
-
-template <auto Member, class Row>
-Cell member_cell(const Row& row) {
-  return to_cell(row.*Member);
-}
-
-// As above; -1 says "not known".
-template <auto Member, class Row>
-Cell known_cell(const Row& row) {
-  return row.*Member < 0 ? Cell() : to_cell(row.*Member);
-}
-
-template <auto Member, class Row, class Field>
-ColumnOf<Row> column_of(const char* name, Field Row::*) {
-  return {name, type_of<Field>(), &member_cell<Member, Row>};
-}
-
-template <auto Member, class Row, class Field>
-ColumnOf<Row> known_column_of(const char* name, Field Row::*) {
-  return {name, type_of<Field>(), &known_cell<Member, Row>};
-}
-
-template <auto Member>
-auto column(const char* name) {
-  return column_of<Member>(name, Member);
-}
-
-template <auto Member>
-auto known_column(const char* name) {
-  return known_column_of<Member>(name, Member);
-}
 
 // A described field (field.h) of the row, or of what its member `Inner` is or points to.
 template <class Described, auto Inner, class Row>
@@ -135,6 +108,37 @@ void add_column(const StatisticsField<Set, kWhole>& field, std::vector<ColumnOf<
   columns.push_back({stem + "_p99" + unit, type, &figure_cell<Set, kWhole, &Statistics::p99, Row>});
   columns.push_back({stem + "_min" + unit, type, &figure_cell<Set, kWhole, &Statistics::min, Row>});
   columns.push_back({stem + "_max" + unit, type, &figure_cell<Set, kWhole, &Statistics::max, Row>});
+}
+
+template <auto Set, auto Figure, class Row>
+Cell set_cell(const Row& row) {
+  const auto& set = std::invoke(Set, row);
+  return set.count == 0 ? Cell() : to_cell(std::invoke(Figure, set));
+}
+
+template <auto Inner, class Row, auto Set>
+void add_column(const SpreadField<Set>& field, std::vector<ColumnOf<Row>>& columns) {
+  const std::string name = field.name;
+  columns.push_back({name + "_sum_ns", ColumnType::integer, &set_cell<Set, &TimeSpread::sum_ns, Row>});
+  columns.push_back({name + "_mean_ns", ColumnType::real, &set_cell<Set, &TimeSpread::mean_ns, Row>});
+  columns.push_back({name + "_median_ns", ColumnType::real, &set_cell<Set, &TimeSpread::median_ns, Row>});
+  columns.push_back({name + "_deviation_ns", ColumnType::real, &set_cell<Set, &TimeSpread::deviation_ns, Row>});
+  columns.push_back({name + "_min_ns", ColumnType::integer, &set_cell<Set, &TimeSpread::min_ns, Row>});
+  columns.push_back({name + "_max_ns", ColumnType::integer, &set_cell<Set, &TimeSpread::max_ns, Row>});
+}
+
+template <auto Inner, class Row, auto Set>
+void add_column(const DistributionField<Set>& field, std::vector<ColumnOf<Row>>& columns) {
+  const auto add = [&](const char* figure, Cell (*cell)(const Row&)) {
+    columns.push_back({std::string(figure) + field.name, ColumnType::real, cell});
+  };
+  add("mean", &set_cell<Set, &Distribution::mean, Row>);
+  add("deviation", &set_cell<Set, &Distribution::deviation, Row>);
+  add("least", &set_cell<Set, &Distribution::least, Row>);
+  add("quartile_1", &set_cell<Set, &Distribution::quartile_1, Row>);
+  add("median", &set_cell<Set, &Distribution::median, Row>);
+  add("quartile_3", &set_cell<Set, &Distribution::quartile_3, Row>);
+  add("most", &set_cell<Set, &Distribution::most, Row>);
 }
 
 template <class Fields, class Row = typename Fields::Row, auto Inner = nullptr>
@@ -186,6 +190,10 @@ Table make_table(const char* name, std::vector<Row>&& rows, std::vector<ColumnOf
 }
 
 // The table of described rows; they must outlive it, unless they are given away.
+template <class Fields>
+Table table_of(const typename Fields::Row* rows, size_t count) {
+  return make_table<typename Fields::Row>(Fields::kAbout.table, rows, count, columns_of<Fields>());
+}
 template <class Fields>
 Table table_of(const std::vector<typename Fields::Row>& rows) {
   return make_table<typename Fields::Row>(Fields::kAbout.table, rows, columns_of<Fields>());

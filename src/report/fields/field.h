@@ -142,6 +142,29 @@ constexpr StatisticsField<Value, false> rates(const char* name, const char* mean
   return {name, meaning};
 }
 
+// Figures of a spread (model/operator_tables.h: TimeSpread) as columns: gpu_sum_ns, gpu_mean_ns, ...; those of a
+// distribution (model/rank_tables.h): mean_ns, deviation_ns, ... with the name as their end. Empty for no value.
+template <auto Value>
+struct SpreadField {
+  const char* name;
+  const char* meaning;
+  In in = In::tables;
+};
+template <auto Value>
+constexpr SpreadField<Value> spread(const char* name, const char* meaning) {
+  return {name, meaning};
+}
+template <auto Value>
+struct DistributionField {
+  const char* name;
+  const char* meaning;
+  In in = In::tables;
+};
+template <auto Value>
+constexpr DistributionField<Value> distribution(const char* name, const char* meaning) {
+  return {name, meaning};
+}
+
 // A time or size that is a mean: whole in the document, as computed in tables.
 template <auto Value, auto Known = nullptr>
 struct RoundedField : Field<Value, Known> {};

@@ -51,7 +51,9 @@ std::vector<LossRow> loss_rows(const ScaleReport& report, bool causes) {
 }
 
 Table loss_table(const ScaleReport& report, bool causes) {
-  std::vector<ColumnOf<LossRow>> columns = {column<&LossRow::from>("from"), column<&LossRow::to>("to")};
+  std::vector<ColumnOf<LossRow>> columns = {
+      {"from", ColumnType::integer, [](const LossRow& row) { return to_cell(row.from); }},
+      {"to", ColumnType::integer, [](const LossRow& row) { return to_cell(row.to); }}};
   const auto add = [&](std::vector<ColumnOf<LossRow>> more) {
     for (ColumnOf<LossRow>& one : more) columns.push_back(std::move(one));
   };

@@ -9,7 +9,7 @@ const kNoise = 0.05;  // points that are not worth a sign
 const factorWords = (factor) => factor.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase()).replace(/^Gpu/, "GPU");
 const pointsText = (points) => (Math.abs(points) < kNoise ? "0.0" : `${points > 0 ? "−" : "+"}${Math.abs(points).toFixed(1)}`);
 
-// Beside the bar, or within where it leaves no room.
+// Next to the bar, or within where it leaves no room.
 function placed(bar, most) {
   if (bar.to <= 0.75 * most) return { position: "right", color: color("text") };
   return bar.to - bar.from > 0.2 * most ? { position: "insideRight", color: color("card") } : { position: "left", color: color("text") };

@@ -31,7 +31,7 @@ const kDocuments = {
     workChangesSection, qualitySection, compareMethod, glossarySection],
 };
 
-// What a chart shows stands in a table, for who cannot see it: of its section, else of the ranks.
+// What a chart shows is in a table, for who cannot see it: of its section, else of the ranks.
 function describeCharts() {
   for (const chart of document.querySelectorAll(".chart")) {
     const of = chart.closest("section").querySelector("caption") ?? document.querySelector("#stragglers caption");

@@ -3,7 +3,8 @@ import { element } from "./dom.js";
 import { duration } from "./numbers.js";
 import { copy } from "./table.js";
 
-// The traces as the report's own command names them; where options come first they are not told from their values.
+// The traces as the report's own command names them; where options come first they are not distinguished from their
+// values.
 function tracesOf(data) {
   const [, paths] = /\breport\s+((?:'[^']*'|"[^"]*"|\\.|[^-\s]\S*|\s+)+?)(?=\s+-|\s*$)/.exec(data.command ?? "") ?? [];
   return paths?.trim() || "DIR";

@@ -17,7 +17,7 @@ export function records(table) {
 
 function compare(a, b) {
   if (a === b) return 0;
-  if (a === null || a === undefined) return 1;  // what is not known stands last, whichever way
+  if (a === null || a === undefined) return 1;  // what is not known comes last, whichever way
   if (b === null || b === undefined) return -1;
   const numbers = [Number(a), Number(b)];
   if (!numbers.some(Number.isNaN)) return numbers[0] - numbers[1];

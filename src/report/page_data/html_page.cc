@@ -1,5 +1,5 @@
 // Problem: a page that anybody opens from a mail must work without a network and must not run what a trace holds.
-// Idea: the shell is a constant; the data stands in an element that browsers never run, escaped so that it cannot end
+// Idea: the shell is a constant; the data is in an element that browsers never run, escaped so that it cannot end
 // the element. The shell's Content-Security-Policy names its one script and its one style by hash, so that even markup
 // that came through could not run; and it puts text on the page by textContent alone.
 #include "html_page.h"

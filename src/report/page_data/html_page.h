@@ -8,7 +8,7 @@ namespace skewscope::report {
 // One self-contained document of page_data(). Nothing in it comes from a report but text: see escape_for_script.
 std::string html_page(const std::string& json);
 
-// JSON that cannot end the script element it stands in, nor begin markup: < > & U+2028 U+2029, which valid JSON holds
+// JSON that cannot end the script element it is in, nor begin markup: < > & U+2028 U+2029, which valid JSON holds
 // in strings only, as \u escapes.
 std::string escape_for_script(const std::string& json);
 

@@ -25,7 +25,8 @@ bool is_of(const JobReport::Island& island, int32_t rank) {
   return std::binary_search(island.ranks.begin(), island.ranks.end(), rank);
 }
 
-// Whether at least half of the ranks are compared with others: else nothing told of some of them stands for the job.
+// Whether at least half of the ranks are compared with others: else nothing reported of some of them stands for the
+// job.
 bool told_by_islands(const JobReport& report) {
   size_t compared = 0;
   for (const JobReport::Island& island : report.islands) compared += island.ranks.size();

@@ -1,4 +1,4 @@
-// A job whose ranks are not all compared: each island of ranks that are is told by itself, as a report of its own.
+// A job whose ranks are not all compared: each island of ranks that are is reported by itself, as a report of its own.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ JobReport report_of(const JobReport& report, const JobReport::Island& island);
 // Null: the rank is compared with no other, or all are.
 const JobReport::Island* island_of(const JobReport& report, int32_t rank);
 
-// The island that is told first: of the largest loss, else the longest. Null: the job is told as a whole, since all its
-// ranks are compared, or fewer than half of them are with any other.
+// The island that is reported first: of the largest loss, else the longest. Null: the job is reported as a whole, since
+// all its ranks are compared, or fewer than half of them are with any other.
 const JobReport::Island* leading_island(const JobReport& report);
 
-// Gives each island its losses; all of them, most weight first. Of a job told as a whole, its own.
+// Gives each island its losses; all of them, most weight first. Of a job reported as a whole, its own.
 std::vector<JobReport::Loss> losses_of_islands(JobReport& report);
 
 // Ranks that no call ties to others, and groups of ranks that are tied; 1: all ranks are compared.

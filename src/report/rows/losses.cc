@@ -1,6 +1,6 @@
 // Problem: waiting is often the largest number and seldom the largest gain. Nine tenths of the time may be waiting that
 // no repair of one rank takes away, while transfers that nothing hides, or launches that come late, could be mended.
-// Idea: each loss is told by what the job would gain without it, as a share of the job's length, and says whether that
+// Idea: each loss is given as what the job would gain without it, as a share of the job's length, and says whether that
 // is the gain itself, at least, or at most so much:
 //   straggler        replayed with the rank as fast as its peers; not replayed, at most the exposed wait it causes
 //   together, stages the same of several ranks, and of stages of even length

@@ -151,7 +151,7 @@ struct ClockDoubt {
 };
 
 // The split is inconclusive where clocks cannot resolve the waiting in most of the calls' time: a call counts when its
-// wait is shorter than the bar and the bar is not small beside the call either. Weighted by time, as the split is.
+// wait is shorter than the bar and the bar is not small against the call either. Weighted by time, as the split is.
 void add_clock_doubt(const Sources& sources, const JobReport& report, Findings& out) {
   std::map<int32_t, size_t> island_of_rank;  // plus 1; 0: of no island, or of the only one
   for (size_t i = 0; i < report.islands.size(); ++i) {
@@ -187,7 +187,7 @@ void add_inferred(const Sources& sources, Findings& out) {
   out.push_back(
       finding(Severity::info, kInferredCommunicators, std::ssize(groups),
               fmt::format("{} calls were matched in {} groups that the traces do not name; their members were "
-                          "recognised from calls that end together, so a rank that never did is not counted as missing",
+                          "recognized from calls that end together, so a rank that never did is not counted as missing",
                           calls, groups.size())));
 }
 

@@ -10,7 +10,7 @@ namespace skewscope::report {
 
 constexpr size_t kRankColumns = 80, kRankLabel = 10;
 
-// A label and text beside it, fitted.
+// A label and text next to it, fitted.
 std::string labelled(std::string_view label, const std::string& text);
 // Words wrapped at the last column, each line after `indent` blanks.
 std::string wrapped(const std::string& text, size_t indent);

@@ -94,7 +94,7 @@ size_t leading(const std::vector<JobReport::Loss>& losses) {
   return leads ? static_cast<size_t>(fault - losses.begin()) : 0;
 }
 
-// The losses that weigh most beside that of `lead`, in a word each, in the order of what is said of them.
+// The losses that weigh most after that of `lead`, in a word each, in the order of what is said of them.
 std::string beside_words(const std::vector<JobReport::Loss>& losses, size_t lead) {
   std::vector<const JobReport::Loss*> beside;
   for (size_t i = 0; i < losses.size() && beside.size() < kMostBeside; ++i) {
@@ -142,7 +142,7 @@ bool nobody_to_name(const JobReport& report) {
   return waiting_leads && nobody_was_last(report) && (nothing_complete(report) || !report.losses.empty());
 }
 
-// The largest loss, and those beside it.
+// The largest loss, and those after it.
 void name_losses(const JobReport& report, Verdict& v) {
   const std::vector<JobReport::Loss>& losses = report.losses;
   const bool somebody = std::any_of(losses.begin(), losses.end(), [](const JobReport::Loss& loss) {

@@ -19,7 +19,7 @@ struct Change {
 };
 
 // Where clocks let a row begin before its launch, both are one instant. At one instant they keep the order of the rows,
-// and a launch stands before the start of its row (as HTA's).
+// and a launch comes before the start of its row (as HTA's).
 std::vector<Change> changes_of(const RankTrace& trace, const std::vector<size_t>& rows) {
   std::vector<Change> changes;
   for (const size_t row : rows) {

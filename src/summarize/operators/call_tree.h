@@ -9,7 +9,7 @@
 
 namespace skewscope::summarize {
 
-// Rows of HostEvents; -1: none. A parent stands before its children.
+// Rows of HostEvents; -1: none. A parent comes before its children.
 struct CallTree {
   std::vector<int32_t> parent;
 

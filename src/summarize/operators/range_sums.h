@@ -1,4 +1,4 @@
-// The tables of what stands around operators: nn.Modules and annotations.
+// The tables of what is around operators: nn.Modules and annotations.
 #pragma once
 
 #include "operator_view.h"

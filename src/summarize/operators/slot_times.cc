@@ -105,7 +105,7 @@ void SlotTimes::find_paths() {
   }
 }
 
-// The innermost node around both; -1: none. A parent stands before its children, so the path that begins later is left.
+// The innermost node around both; -1: none. A parent comes before its children, so the path that begins later is left.
 int32_t SlotTimes::meeting(int32_t a, int32_t b) {
   while (a >= 0 && b >= 0) {
     ++steps_;
@@ -155,7 +155,7 @@ class SlotTimes::Sweep {
     int32_t node;
     int32_t count;         // GPU rows of this node
     LocalNs since;         // of the first of them
-    LocalNs beside_since;  // neighbour of the one that stands behind it
+    LocalNs beside_since;  // neighbour of the one that comes after it
   };
 
   int32_t position_of(int32_t node) const { return times_.nodes_[static_cast<size_t>(node)].position; }

@@ -28,7 +28,7 @@ class SlotTimes {
     LocalNs start;
     int64_t duration_ns;
   };
-  // A host row with a slot that anything was launched in. A parent stands before its children.
+  // A host row with a slot that anything was launched in. A parent comes before its children.
   struct Node {
     int32_t slot;          // -1: a row of this slot is around it
     int32_t parent = -1;   // the next one around it
