@@ -73,7 +73,7 @@ CommandLine::CommandLine() {
   add("ship", "Send finished traces to a gatherer, from the node they are on", ship_, add_ship_options,
       [this](const std::string&) { return run_ship(ship_); });
 #endif
-  app_.footer("skewscope COMMAND --help tells a command's flags.");
+  app_.footer("skewscope COMMAND --help explains a command's flags.");
 }
 
 template <class Options>

@@ -43,7 +43,7 @@ void add_digest_options(CLI::App& command, DigestOptions& options) {
       ->required()
       ->type_name("DIR");
   command.add_flag("--force", options.force, "Replace digests of the same name");
-  command.add_flag("--json", options.json, "JSON in place of the text");
+  command.add_flag("--json", options.json, "Print JSON instead of the text");
   add_kernels_option(command, options.ingest);
   add_memory_limit(command, options.ingest);
   add_common_options(command, options.common);

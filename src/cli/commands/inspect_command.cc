@@ -192,7 +192,7 @@ std::string json_text(const std::vector<FileSummary>& files) {
 void add_inspect_options(CLI::App& command, InspectOptions& options) {
   add_input_options(command, options.input);
   add_cache_options(command, options.input.ingest.cache);
-  command.add_flag("--json", options.json, "JSON in place of the table");
+  command.add_flag("--json", options.json, "Print JSON instead of the table");
   add_common_options(command, options.common);
   command.footer("Example:\n  skewscope inspect traces/");
 }

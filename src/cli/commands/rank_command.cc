@@ -44,7 +44,7 @@ Result<std::string> replay_of(const RankReport& report, const std::string& wante
 
 void add_rank_options(CLI::App& command, RankOptions& options) {
   add_input_options(command, options.input);
-  add_job_option(command, options.input.ingest, "Of several jobs found, the one whose rank is shown");
+  add_job_option(command, options.input.ingest, "Job whose rank is shown, where several were found");
   add_cache_options(command, options.input.ingest.cache);
   command.add_option("-o,--output", options.write.directory, "Write rank.json, tables and summary into this directory")
       ->type_name("DIR");
@@ -59,7 +59,7 @@ void add_rank_options(CLI::App& command, RankOptions& options) {
   command.add_flag("--force", options.write.force, "Replace an existing directory");
   command.add_option("--replay", options.replay, "A Python script that runs one call of this operator again")
       ->type_name("OP");
-  command.add_flag("--json", options.json, "Every table, as JSON, in place of the summary");
+  command.add_flag("--json", options.json, "Print every table as JSON instead of the summary");
   add_common_options(command, options.common);
   command.footer(
       "Examples:\n"

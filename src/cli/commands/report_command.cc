@@ -124,8 +124,8 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
       ->check(CLI::Range(1, kLargestWorldSize).description(""))
       ->type_name("N");
   add_job_option(command, options.input.ingest,
-                 "Of several jobs found, the one to report on; of one, its name, by default as the traces say, else "
-                 "their folder's");
+                 "Job to report on, where several were found; the name of a single one; default: as in the traces, "
+                 "else the folder's name");
   command
       .add_option("-f,--format", options.formats,
                   "These of json,csv,sqlite,html,xlsx,prometheus; default: the first four")
@@ -138,13 +138,15 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
   add_rank_tables_option(command, options.rank_tables);
   command
       .add_option("--network-peak", options.network_gb_per_s,
-                  "Network of one GPU, one direction, in GB/s: a line beside the bandwidths between nodes")
+                  "Network of one GPU, one direction, in GB/s: drawn as a line in the bandwidths between nodes")
       ->check(CLI::PositiveNumber)
       ->type_name("GB/S");
-  command.add_option("--baseline", options.baselines, "Output of nccl-tests: a line beside the bandwidths; repeatable")
+  command
+      .add_option("--baseline", options.baselines,
+                  "Output of nccl-tests: drawn as a line in the bandwidths; repeatable")
       ->type_name("FILE");
   command.add_flag("--force", options.force, "Replace an existing report");
-  command.add_flag("--json", options.json, "report.json on standard output in place of the summary");
+  command.add_flag("--json", options.json, "Print report.json instead of the summary");
   add_common_options(command, options.common);
   for (const char* once : {"--fail-on", "--format", "--baseline"}) {
     command.get_option(once)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

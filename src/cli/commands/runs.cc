@@ -41,13 +41,13 @@ void add_runs_options(CLI::App& command, RunsOptions& options) {
       ->type_name("LIST");
   command.add_flag("--force", options.write.force, "Replace an existing report");
   add_input_filters(command, options.ingest);
-  add_job_option(command, options.ingest, "Of several jobs found in a run's folder, the one that is meant");
+  add_job_option(command, options.ingest, "Job to use, where a run's folder holds several");
   add_cache_options(command, options.ingest.cache);
   add_align_option(command, options.align);
   add_rank_tables_option(command, options.rank_tables);
   command.add_option("--fail-on", options.fail_on, "Exit 1 when this holds; repeatable")->type_name("EXPR");
   command.add_flag("--strict", options.strict, "Exit 4 when input of a run was missing, damaged or left out");
-  command.add_flag("--json", options.json, "The document on standard output in place of the summary");
+  command.add_flag("--json", options.json, "Print the document instead of the summary");
   add_common_options(command, options.common);
   for (const char* once : {"--fail-on", "--format"}) {
     command.get_option(once)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -109,7 +109,7 @@ void add_align_option(CLI::App& command, AlignMode& mode) {
                          {"collectives", AlignMode::collectives},
                          {"wallclock", AlignMode::wallclock},
                          {"none", AlignMode::none}},
-                        "How clocks are tied; default: auto");
+                        "How clocks are aligned; default: auto");
 }
 
 void add_cache_options(CLI::App& command, CacheOptions& options) {

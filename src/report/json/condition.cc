@@ -185,7 +185,7 @@ Result<bool> condition_holds(const JobReport& job, const std::string& expression
     if (holds.ok()) return holds;
     std::string names;
     for (const auto& known : report::kMetrics) names += fmt::format(" {}", known.name);
-    return Error{ErrorKind::usage, fmt::format("{}; names besides are{}", holds.error().message, names)};
+    return Error{ErrorKind::usage, fmt::format("{}; other names are{}", holds.error().message, names)};
   }
   const auto holds = [&](const JobReport& told) {
     const auto value = metric->value(told, report::figures_of(told));

@@ -118,8 +118,8 @@ void add_warnings(Lines& lines, const CompareReport& r) {
 std::string verdict_words(const CompareReport& r) {
   const double percent = 100 * std::fabs(r.regression());
   const std::string change =
-      fmt::format("a step takes {} in place of {}: {:.1f} % {}", duration_words(r.now.step_ns),
-                  duration_words(r.base.step_ns), percent, r.regression() > 0 ? "slower" : "faster");
+      fmt::format("{} -> {} per step: {:.1f} % {}", duration_words(r.base.step_ns), duration_words(r.now.step_ns),
+                  percent, r.regression() > 0 ? "slower" : "faster");
   const std::string sure = r.step.p_value < 0   ? "not known to be more than chance"
                            : r.step.significant ? fmt::format("p {:.2g}", std::max(r.step.p_value, 1e-99))
                                                 : fmt::format("may be chance, p {:.2g}", r.step.p_value);

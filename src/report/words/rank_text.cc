@@ -35,9 +35,8 @@ std::string timeline_text(const TimelineRow& whole, size_t devices) {
                                    share_of(t.idle_ns, t.total_ns), whole.gpu_rows));
   if (devices > 1) text += labelled("", fmt::format("{} devices taken as one; each by itself is below", devices));
   if (t.communication_ns > 0) {
-    text +=
-        labelled("", fmt::format("communication {}, of it {} behind computation", human_duration(t.communication_ns),
-                                 share_of(t.communication_ns - t.exposed_communication_ns, t.communication_ns)));
+    text += labelled("", fmt::format("communication {}, {} overlapped with compute", human_duration(t.communication_ns),
+                                     share_of(t.communication_ns - t.exposed_communication_ns, t.communication_ns)));
   }
   if (t.orphan_rows > 0) {
     text += labelled("", fmt::format("{} rows ({}) have no launch in the trace; counted", t.orphan_rows,
