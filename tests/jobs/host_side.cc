@@ -115,7 +115,7 @@ TEST_CASE("collectives on copy engines are named first, their copying is communi
     CHECK(row.exposed_memcpy_ns == 0);
   }
   CHECK(report.matching.unmatched == 0);
-  CHECK(states(summary_of(report), "Why      Each rank: 8 all_gather ran as copies, without a kernel."));
+  CHECK(states(summary_of(report), "Why        Each rank: 8 all_gather ran as copies, without a kernel."));
   REQUIRE(job.problems().size() == kHostRanks);
   CHECK(states(job.problems()[0],
                "8 all_gather ran as copies, without a kernel: their copying (160 us) is communication"));
@@ -127,8 +127,8 @@ TEST_CASE("calls without any GPU row ask for the GPU's activity") {
   });
   const std::string text = summary_of(job.report());
   INFO(text);
-  CHECK(states(text, "Verdict  Each rank: 8 NCCL calls were made (8 all_reduce) and no GPU rows recorded."));
-  CHECK(states(text, "Next     Add ProfilerActivity.CUDA"));
+  CHECK(states(text, "Verdict    Each rank: 8 NCCL calls were made (8 all_reduce) and no GPU rows recorded."));
+  CHECK(states(text, "Next       Add ProfilerActivity.CUDA"));
   CHECK(job.problems().size() == kHostRanks);
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("a rank whose GPU rows were lost is named first, and what others waite
   CHECK(states(text,
                "Verdict    Rank 2: 16 kernels were launched and none was recorded. Waiting of the other ranks is a "
                "lower bound."));
-  CHECK(states(text, "Next     Record once more"));
+  CHECK(states(text, "Next       Record again"));
   CHECK(report.matching.incomplete_instances == kHostSteps);
   REQUIRE(job.problems().size() == 1);
   CHECK(states(job.problems()[0], "16 kernels were launched and none was recorded"));
@@ -174,7 +174,7 @@ TEST_CASE("a rank whose NCCL kernels or half of all kernels were lost says so, a
     const std::string text = summary_of(job.report());
     INFO(text);
     CHECK(states(text, fmt::format("Rank {}: {}.", loser, told)));
-    CHECK(states(text, "Next     Record once more"));
+    CHECK(states(text, "Next       Record again"));
   }
 }
 
@@ -194,8 +194,8 @@ TEST_CASE("where every collective ran as copies, nothing is said to be unmatched
   const std::string text = summary_of(report);
   INFO(text);
   CHECK_FALSE(states(text, "could not be matched"));
-  CHECK(states(text, "Verdict  All communication ran as copies or kernels that only send"));
-  CHECK(states(text, "Why      Each rank: 8 all_gather ran as copies, without a kernel."));
+  CHECK(states(text, "Verdict    All communication ran as copies or as kernels that only send"));
+  CHECK(states(text, "Why        Each rank: 8 all_gather ran as copies, without a kernel."));
 }
 
 namespace {
@@ -237,7 +237,7 @@ TEST_CASE("calls without an end tell when they began: the waits of others are ex
     }
     const std::string text = summary_of(report);
     INFO(text);
-    CHECK(states(text, "Verdict  At least"));
+    CHECK(states(text, "at least"));
     REQUIRE(report.stragglers.size() == 1);
     CHECK(report.stragglers[0].rank == kLateRank);
     CHECK(report.matching.incomplete_instances == 0);
