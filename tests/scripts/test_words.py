@@ -163,7 +163,8 @@ class Output(unittest.TestCase):
                         ["compare", self.at / "small.report", self.at / "pipeline.report", "-o", self.at / "compare"],
                         ["rank", rank0], ["inspect", self.at / "lost"],
                         ["merge", self.at / "slow", "-o", self.at / "merged.pftrace"]):
-            self.check(command[0], self.say(*command))
+            with self.subTest(command[0]):
+                self.check(command[0], self.say(*command))
 
 
 if __name__ == "__main__":

@@ -69,7 +69,8 @@ void add_verdict(Lines& lines, const CompareReport& r) {
   const bool alarm = r.step.significant && r.regression() > 0;
   lines.add_wrapped("Verdict", verdict_words(r), alarm ? Style::alarm : Style::bold);
   for (const CompareReport::Run* run : {&r.base, &r.now}) {
-    const std::string error = run->step_error_ns < 0 ? "" : " +- " + duration_words(run->step_error_ns);
+    const std::string error =
+        run->step_error_ns < 0 ? "" : fmt::format(" (standard error {})", duration_words(run->step_error_ns));
     lines.add_wrapped(run == &r.base ? "Base" : "New",
                       fmt::format("{}: {} ranks, {}{} a step, steps: {}", fit_tail(run->name, 30), run->world_size,
                                   duration_words(run->step_ns), error, run->steps));

@@ -57,7 +57,7 @@ std::string why_late(const JobReport::Straggler& s) {
 
 // A name that says what it is where there is room for all of it: operation, group, name, ranks.
 std::string collective_name(const JobReport& report, const JobReport::CollectiveRow& row, size_t width) {
-  const std::string number = fmt::format("  {}, group {}", to_string(row.op), row.communicator);
+  std::string number = fmt::format("  {}, group {}", to_string(row.op), row.communicator);
   const auto group = std::find_if(report.communicators.begin(), report.communicators.end(),
                                   [&](const auto& one) { return one.id == row.communicator; });
   if (group == report.communicators.end()) return number;
