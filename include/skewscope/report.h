@@ -60,13 +60,17 @@ std::string to_json(const JobReport& report, const ReportStamp& stamp);
 // rows as in report.json}.
 std::string jobs_found_json(const std::vector<FoundJob>& jobs, const std::string& tool_version);
 
-// The terminal summary: at most 25 lines of at most 80 columns: verdict, why, next step; job line; who is late; top
-// collectives by wait; warnings; paths. `output` = report directory for the last line, "" for none. `color`: ANSI
-// colours.
-std::string terminal_summary(const JobReport& report, const std::string& output, bool color);
+// The width of a summary in a file, or anywhere that has no width of its own.
+constexpr size_t kSummaryColumns = 80;
+
+// The terminal summary, about 30 lines of at most `columns` columns: where the time went and what to fix first, who and
+// why, next step, confidence; the job; who is waited for; collectives with most waiting; warnings; path. `output` =
+// report directory for the last line, "" for none. `color`: ANSI colours.
+std::string terminal_summary(const JobReport& report, const std::string& output, bool color,
+                             size_t columns = kSummaryColumns);
 
 // A summary that names a report directory, as it is of the same report in the directory `output`.
-std::string summary_elsewhere(const std::string& summary, const std::string& output);
+std::string summary_elsewhere(const std::string& summary, const std::string& output, size_t columns = kSummaryColumns);
 
 struct WriteOptions {
   std::string directory;
@@ -112,13 +116,14 @@ bool is_report(const std::string& path);
 
 // The same three for several runs of a job; the directory holds scale.json in the place of report.json.
 std::string to_json(const ScaleReport& report, const ReportStamp& stamp);
-// At most 35 lines of 80 columns.
-std::string terminal_summary(const ScaleReport& report, const std::string& output, bool color);
+std::string terminal_summary(const ScaleReport& report, const std::string& output, bool color,
+                             size_t columns = kSummaryColumns);
 Result<Done> write_scale(const ScaleReport& report, const ReportStamp& stamp, const WriteOptions& options);
 
 // The same three for two runs; the directory holds compare.json.
 std::string to_json(const CompareReport& report, const ReportStamp& stamp);
-std::string terminal_summary(const CompareReport& report, const std::string& output, bool color);
+std::string terminal_summary(const CompareReport& report, const std::string& output, bool color,
+                             size_t columns = kSummaryColumns);
 Result<Done> write_compare(const CompareReport& report, const ReportStamp& stamp, const WriteOptions& options);
 
 // What `skewscope rank` says of one trace.

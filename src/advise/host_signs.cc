@@ -48,9 +48,10 @@ std::optional<Advice> overhead_bound(const View& view, const Rule& rule) {
   const double ratio = static_cast<double>(self.host_ns) / static_cast<double>(self.device_ns);
   if (ratio < threshold(rule, "host_over_device")) return {};
   Advice advice;
-  advice.sign = fmt::format("operators take {} on the host and {} on the GPU ({:.0f} times), which idles {} of the {}",
-                            human_duration(self.host_ns), human_duration(self.device_ns), ratio, human_percent(idle),
-                            by_steps ? "steps" : "window");
+  advice.sign = fmt::format(
+      "operators take {} on the CPU and {} on the GPU ({:.0f} times as long), and the GPU is idle for {} of the {}",
+      human_duration(self.host_ns), human_duration(self.device_ns), ratio, human_percent(idle),
+      by_steps ? "steps" : "window");
   advice.saves_at_most_ns = idle_ns;
   if (by_steps) advice.window_ns = used.window_ns;
   for (const OperatorRow& row : view.operators.operators) {
@@ -81,14 +82,12 @@ std::optional<Advice> launch_bound(const View& view, const Rule& rule) {
   for (const LaunchBound& device : view.tables.launch_bound) {
     if (device.stretches > 0) {
       advice.evidence.push_back(
-          {fmt::format("longest stretch, device {}", device.device), device.longest_rows, device.longest_ns});
+          {fmt::format("worst gap on GPU {}", device.device), device.longest_rows, device.longest_ns});
     }
   }
-  const std::string rows =
-      view.tables.launch_bound.size() > 1 ? fmt::format("rows of GPU {}", worst->device) : "GPU rows";
-  advice.sign =
-      fmt::format("{} {} began only when their launch arrived, after {} of idling ({} of the window)", worst->rows,
-                  rows, human_duration(worst->idle_ns), human_percent(view.share(worst->idle_ns)));
+  const std::string gpu = view.tables.launch_bound.size() > 1 ? fmt::format("GPU {}", worst->device) : "the GPU";
+  advice.sign = fmt::format("{} waited for the CPU {} times, {} in all ({} of the window)", gpu, worst->rows,
+                            human_duration(worst->idle_ns), human_percent(view.share(worst->idle_ns)));
   advice.saves_at_most_ns = worst->idle_ns;
   return advice;
 }
@@ -98,9 +97,9 @@ std::optional<Advice> queued_but_idle(const View& view, const Rule& rule) {
   if (worst == nullptr || view.share(worst->queued_idle_ns) <= threshold(rule, "idle_share")) return {};
   Advice advice;
   const std::string gpu = view.tables.launch_bound.size() > 1 ? fmt::format("GPU {}", worst->device) : "the GPU";
-  advice.sign = fmt::format("{} idled {} ({} of the window) in {} gaps although the next row was launched", gpu,
-                            human_duration(worst->queued_idle_ns), human_percent(view.share(worst->queued_idle_ns)),
-                            worst->queued_gaps);
+  advice.sign = fmt::format("{} was idle for {} ({} of the window) in {} gaps although the next row had been launched",
+                            gpu, human_duration(worst->queued_idle_ns),
+                            human_percent(view.share(worst->queued_idle_ns)), worst->queued_gaps);
   advice.saves_at_most_ns = worst->queued_idle_ns;
   for (const StreamIdle& stream : view.tables.streams) {
     if (stream.other.total_ns == 0) continue;
@@ -131,7 +130,7 @@ std::optional<Advice> cold_first_step(const View& view, const Rule& rule) {
   const int64_t first_ns = steps.front()->host_ns;
   if (static_cast<double>(first_ns) <= threshold(rule, "over_median") * static_cast<double>(median_ns)) return {};
   Advice advice;
-  advice.sign = fmt::format("step {} takes {}, the median of the others {}", steps.front()->step,
+  advice.sign = fmt::format("step {} takes {}, the median of the others is {}", steps.front()->step,
                             human_duration(first_ns), human_duration(median_ns));
   advice.saves_at_most_ns = first_ns - median_ns;
   advice.window_ns = view.tables.utilization.window_ns;
@@ -149,7 +148,7 @@ std::optional<Advice> profiler_buffers(const View& view, const Rule& rule) {
     advice.evidence.push_back({row.name, row.count, row.total_ns});
   }
   if (static_cast<double>(total_ns) < threshold(rule, "time_ns")) return {};
-  advice.sign = fmt::format("the profiler spent {} on its buffers, events: {}", human_duration(total_ns), count);
+  advice.sign = fmt::format("the profiler spent {} on its buffers; events: {}", human_duration(total_ns), count);
   return advice;
 }
 
@@ -164,11 +163,10 @@ std::optional<Advice> host_synchronization(const View& view, const Rule& rule) {
     advice.evidence.push_back({call.name, call.in_steps, call.in_steps_idle_after_ns});
   }
   if (calls == 0 || view.share(idle_ns) <= threshold(rule, "idle_share")) return {};
-  advice.sign = fmt::format(
-      "{} calls {} wait for the GPU ({}); the gaps that they return in sum to {}, {} of "
-      "the window",
-      calls, view.steps().empty() ? "of the window" : "inside steps", human_duration(waited_ns),
-      human_duration(idle_ns), human_percent(view.share(idle_ns)));
+  advice.sign =
+      fmt::format("{} calls {} wait for the GPU ({}); the GPU is idle for {} around their return, {} of the window",
+                  calls, view.steps().empty() ? "of the window" : "inside steps", human_duration(waited_ns),
+                  human_duration(idle_ns), human_percent(view.share(idle_ns)));
   advice.saves_at_most_ns = idle_ns;
   for (const OperatorRow& row : view.operators.operators) {
     if (row.name == "aten::_local_scalar_dense" || row.name == "aten::item") {

@@ -32,7 +32,7 @@ std::optional<Advice> hotspot(const View& view, const Rule& rule) {
   const double share = part(longest->total_ns, computing_ns);
   if (share <= threshold(rule, "kernel_share")) return {};
   Advice advice;
-  advice.sign = fmt::format("{} of all computing time is in {}", human_percent(share), shortened(longest->name));
+  advice.sign = fmt::format("{} of computing time is in {}", human_percent(share), shortened(longest->name));
   advice.saves_at_most_ns = longest->total_ns;
   advice.evidence = {{longest->name, longest->count, longest->total_ns}};
   return advice;
@@ -75,9 +75,8 @@ std::optional<Advice> varying_kernel_times(const View& view, const Rule& rule) {
   }
   const double share = part(above_ns, view.kernel_ns());
   if (share <= threshold(rule, "excess_share")) return {};
-  advice.sign =
-      fmt::format("kernels that vary although nothing runs beside them: {}; {} of kernel time is above medians",
-                  advice.evidence.size(), human_percent(share));
+  advice.sign = fmt::format("kernel times vary although nothing else runs: {}; {} of kernel time is above medians",
+                            advice.evidence.size(), human_percent(share));
   advice.saves_at_most_ns = above_ns;
   return advice;
 }
@@ -145,7 +144,7 @@ std::optional<Advice> exposed_communication(const View& view, const Rule& rule) 
   const RankSummary& t = view.whole().timeline;
   if (view.share(t.exposed_communication_ns) <= threshold(rule, "exposed_share")) return {};
   Advice advice;
-  advice.sign = fmt::format("{} of the window is communication with no computation beside it ({} of {})",
+  advice.sign = fmt::format("{} of the window is exposed communication ({} of {})",
                             human_percent(view.share(t.exposed_communication_ns)),
                             human_duration(t.exposed_communication_ns), human_duration(t.communication_ns));
   advice.saves_at_most_ns = t.exposed_communication_ns;
@@ -161,8 +160,8 @@ std::optional<Advice> no_overlap(const View& view, const Rule& rule) {
   const int64_t hidden_ns = t.communication_ns - t.exposed_communication_ns;
   if (part(hidden_ns, t.communication_ns) >= threshold(rule, "hidden_share")) return {};
   Advice advice;
-  advice.sign = fmt::format("of {} of communication {} run beside computation", human_duration(t.communication_ns),
-                            human_percent(part(hidden_ns, t.communication_ns)));
+  advice.sign = fmt::format("only {} of communication ({}) is overlapped with compute",
+                            human_percent(part(hidden_ns, t.communication_ns)), human_duration(t.communication_ns));
   advice.saves_at_most_ns = std::min(t.exposed_communication_ns, t.compute_ns - hidden_ns);
   advice.evidence = {{"exposed communication", 0, t.exposed_communication_ns}};
   return advice;

@@ -72,7 +72,7 @@ std::optional<Advice> copy_before_gemm(const View& view, const Rule& rule) {
   }
   if (static_cast<double>(copies) < threshold(rule, "copies")) return {};
   advice.sign =
-      fmt::format("{} copies on the device that addmm makes before its GEMM, {}", copies, human_duration(copied_ns));
+      fmt::format("addmm makes {} copies on the device before its GEMM, {}", copies, human_duration(copied_ns));
   advice.saves_at_most_ns = copied_ns;
   return advice;
 }
@@ -132,7 +132,7 @@ std::optional<Advice> graph_breaks(const View& view, const Rule& rule) {
     advice.evidence.push_back({fmt::format("{} within {}", region.name, outer), region.nested, region.host_ns});
   }
   if (static_cast<double>(breaks) < threshold(rule, "breaks")) return {};
-  advice.sign = fmt::format("compiled regions run within compiled regions {} times, in {} places", breaks,
+  advice.sign = fmt::format("compiled regions run inside compiled regions {} times, in {} places", breaks,
                             advice.evidence.size());
   return advice;
 }
@@ -143,7 +143,7 @@ std::optional<Advice> recompilation(const View& view, const Rule& rule) {
     if (region.recompiled) advice.evidence.push_back({region.name, region.calls, region.host_ns});
   }
   if (static_cast<double>(advice.evidence.size()) < threshold(rule, "recompiled")) return {};
-  advice.sign = fmt::format("regions of frames that were compiled again: {}", advice.evidence.size());
+  advice.sign = fmt::format("{} regions of recompiled frames", advice.evidence.size());
   return advice;
 }
 
@@ -155,7 +155,7 @@ std::optional<Advice> compilation_measured(const View& view, const Rule& rule) {
     advice.evidence.push_back({row.name, row.count, row.host_ns});
   }
   if (static_cast<double>(total_ns) < threshold(rule, "time_ns")) return {};
-  advice.sign = fmt::format("{} of the host's time in the window is compilation", human_duration(total_ns));
+  advice.sign = fmt::format("compilation takes {} of CPU time in the window", human_duration(total_ns));
   return advice;
 }
 

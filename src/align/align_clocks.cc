@@ -129,14 +129,16 @@ struct Aligner {
       add_finding(model.findings, finding);
     };
     tell(Severity::warning, "clocks-outside-proof", static_cast<size_t>(outside),
-         "clocks lie outside what cause and effect allow by more than three deviations; their splits are doubtful");
+         "clocks are outside the offsets that cause and effect allow, by more than three deviations; waiting and "
+         "transfer there are doubtful");
     tell(Severity::warning, "clocks-contradict", feasible.contradiction ? 1 : 0,
-         "no clocks explain all stamps: somewhere calls were matched wrongly or do not wait for one another");
+         "no clock offsets fit all time stamps: some calls were matched wrongly or do not wait for one another");
     tell(Severity::warning, "suspected-mismatch", feasible.suspects,
-         "instances whose ends lie far apart on the common clock: perhaps not one collective; they tie no clocks");
+         "collectives end far apart on the common clock and are perhaps not one; they were not used to align clocks");
     if (100 * feasible.violations > feasible.rows) {
       tell(Severity::warning, "causality-after-fit", feasible.violations,
-           "instances in which a member left before the last arrived, on the common clock; they are not split");
+           "collectives in which a rank left before the last one arrived, on the common clock; they could not be split "
+           "into waiting and transfer");
     }
   }
 

@@ -49,8 +49,8 @@ void report_contradictions(Decomposition& d) {
   finding.count = std::count_if(d.instances.begin(), d.instances.end(),
                                 [](const InstanceTiming& timing) { return timing.contradicted; });
   finding.message =
-      "transfer times with clocks and by shortest duration differ by more than three deviations: late exits, or a "
-      "wrong match";
+      "transfer times from clocks and from the shortest call differ by more than three deviations: some ranks leave "
+      "late, or calls were matched wrongly";
   if (finding.count > 0) d.findings.push_back(std::move(finding));
 }
 

@@ -21,7 +21,7 @@ constexpr std::string_view kHead = R"(#!/usr/bin/env python3
 What the trace recorded of the arguments is rebuilt: shapes, strides, element types, scalars. It has no values:
 floating-point tensors hold small random numbers; integer and boolean ones hold zeros, as index 0 is valid everywhere.
 Where integers are lengths or offsets (cu_seqlens, block tables), set them in arguments() before believing the time.
-Element types inside lists of tensors are not recorded either: they have the size that the kernel's name tells, else they
+Element types inside lists of tensors are not recorded either: they have the size that the kernel's name shows, else they
 are those of the first tensor argument, else float32.
 Texts (mode="reflect") are not recorded: they are the operator's defaults.
 """

@@ -32,8 +32,7 @@ using std::chrono::seconds;
 
 constexpr int kNetworkThreads = 2;
 constexpr int kBeatsOfAlarm = 10;
-constexpr const char* kForkerHasEnded =
-    "the process that makes reports has ended: only a start of the daemon makes another";
+constexpr const char* kForkerHasEnded = "the process that makes reports has ended: restart the daemon to get another";
 constexpr seconds kBeat{1};
 constexpr std::array kWays{Way::main, Way::admin, Way::registry};
 constexpr seconds kLastAnswers{2}, kLastFlushes{5}, kLastConnections{1};
@@ -209,8 +208,9 @@ class Daemon {
       notify_manager("WATCHDOG=1");
       beats_missed_ = 0;
     } else if (++beats_missed_ == kBeatsOfAlarm) {
-      const char* const files = "a thread that works on files has not got on for some seconds: is the disk there?";
-      log_error("stalled", {{"err", network ? files : "a thread of the network has not got on for some seconds"}});
+      const char* const files =
+          "a thread that works on files has made no progress for some seconds: is the disk there?";
+      log_error("stalled", {{"err", network ? files : "a network thread has made no progress for some seconds"}});
     }
   }
 
@@ -248,7 +248,7 @@ class Daemon {
     if (!options.ok()) return refuse(options.error());
     const Reload changes = reload_of(in_use_, options.value());
     if (!changes.refused.empty()) {
-      return refuse({ErrorKind::usage, "this changes with a restart alone: " + changes.refused});
+      return refuse({ErrorKind::usage, "this changes only with a restart: " + changes.refused});
     }
     const auto settings = settings_of(options.value());
     if (!settings.ok()) return refuse(settings.error());

@@ -20,12 +20,12 @@ Result<Done> check_options(const GatherOptions& options) {
   if (options.spool.empty()) return wrong("a spool directory is needed: --spool DIR");
   if (tls != !options.private_key.empty()) return wrong("TLS needs both --certificate and --private-key");
   if (!options.client_ca.empty() && !tls) return wrong("--client-ca needs --certificate and --private-key");
-  if (options.insecure_local && credential) return wrong("--insecure-local asks for no credential, yet one is given");
+  if (options.insecure_local && credential) return wrong("--insecure-local needs no credential, but one is given");
   if (!options.insecure_local && !credential) {
-    return wrong("no credential is configured: give --token-key-file FILE, or --insecure-local on loopback");
+    return wrong("no credential is configured: use --token-key-file FILE, or --insecure-local on loopback");
   }
   if (options.munge && options.token_key_file.empty()) {
-    return wrong("--munge gives out job tokens: these need --token-key-file FILE");
+    return wrong("--munge issues job tokens, which need --token-key-file FILE");
   }
   for (const std::string& address : {options.listen, options.admin}) {
     if (auto checked = check_address(address); !checked.ok()) return checked;
@@ -34,7 +34,7 @@ Result<Done> check_options(const GatherOptions& options) {
     return wrong("--insecure-local lets anybody in: only on loopback, not on " + options.listen);
   }
   if (!tls && !is_loopback(options.listen)) {
-    return wrong("plain HTTP only on loopback, not on " + options.listen + ": give --certificate and --private-key");
+    return wrong("plain HTTP only on loopback, not on " + options.listen + ": use --certificate and --private-key");
   }
   if (!options.registry_user.empty() && options.registry_socket.empty()) {
     return wrong("--registry-user needs --registry-socket PATH");

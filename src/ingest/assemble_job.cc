@@ -109,7 +109,7 @@ class Assembler {
     if (!overrides_.has_map() || used) return;
     result_.job.findings.push_back(
         finding_of_job(Severity::warning, "rank-map-no-match",
-                       "no path in --rank-map is a trace that was read; other sources decide the ranks"));
+                       "--rank-map names none of the traces that were read; ranks come from other sources"));
   }
 
   void keep_only_ranks() {
@@ -128,8 +128,8 @@ class Assembler {
     std::set<int64_t> steps;
     for (const size_t i : kept_)
       steps.insert(files_[i].steps_before_filter->begin(), files_[i].steps_before_filter->end());
-    if (steps.empty()) return "none is recorded (ProfilerStep#N)";
-    return "recorded are steps from " + std::to_string(*steps.begin()) + " to " + std::to_string(*steps.rbegin());
+    if (steps.empty()) return "no step was recorded (ProfilerStep#N)";
+    return "recorded steps are " + std::to_string(*steps.begin()) + " to " + std::to_string(*steps.rbegin());
   }
 
   void find_sessions() {
@@ -310,9 +310,9 @@ class Assembler {
       if (job.sessions > 1) message += " in session " + std::to_string(session);
     }
     if (message.empty()) return;
-    job.findings.push_back(
-        finding_of_job(Severity::warning, "missing-ranks",
-                       message + ": instances they belong to are incomplete, their waits lower bounds", count));
+    job.findings.push_back(finding_of_job(Severity::warning, "missing-ranks",
+                                          message + ": collectives lack these ranks, so their waiting is a lower bound",
+                                          count));
   }
 
   std::vector<TraceFile>& files_;

@@ -107,7 +107,7 @@ void put(ByteWriter& writer, const TraceFile& file) {
 Result<TraceFile> get_file(ByteReader& reader) {
   std::string path = reader.get<std::string>();
   Result<TraceFile> read = from_digest(reader.get<Bytes>());
-  if (!read.ok()) return Error{ErrorKind::internal, "what a process told of a file: " + read.error().message};
+  if (!read.ok()) return Error{ErrorKind::internal, "another process sent about a file: " + read.error().message};
   TraceFile file = std::move(read).value();
   file.path = std::move(path);
   file.evidence.name = read_file_name(file.evidence.file);

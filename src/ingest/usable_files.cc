@@ -21,7 +21,7 @@ Reason reason_of(ContentKind kind) {
               "an execution trace, without times on the GPU; left out"};
     case ContentKind::merged_trace:
       return {"merged-trace", "not a rank: merged trace",
-              "several ranks merged into one file; left out: give the ranks' own files"};
+              "several ranks merged into one file; left out: name the ranks' own files"};
     case ContentKind::front_end:
       return {"front-end", "not a rank: front end", "a process without GPU work and collectives; left out"};
     case ContentKind::empty:

@@ -90,7 +90,7 @@ const char* problem_of(SourceEnd end) {
     case SourceEnd::damaged:
       return "damaged: its compressed stream or checksum is wrong";
     case SourceEnd::trailing:
-      return "has bytes behind its compressed stream";
+      return "has bytes after its compressed stream";
     case SourceEnd::unreadable:
       return "cannot be read to its end";
   }
@@ -145,7 +145,7 @@ Result<Done> check_digest(const std::string& file, const FileCheckOptions& optio
   if (!read.ok()) return read.error();
   check.whole = read.value().kind == ContentKind::rank_trace || read.value().kind == ContentKind::front_end;
   check.may_grow = !check.whole;
-  if (!check.whole) check.problem = "no whole digest of a rank's trace, or of another version";
+  if (!check.whole) check.problem = "not a complete digest of a rank's trace, or of another version";
   if (check.whole) evidence = std::move(read.value().evidence);
   return Done{};
 }

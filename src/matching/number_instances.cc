@@ -57,7 +57,7 @@ class Describer {
     if (!fresh) return CommunicatorId(at->second);
     Communicator c;
     c.name = group_.key.stream >= 0 ? "stream " + std::to_string(group_.key.stream) : "cpu";
-    c.description = "inferred: the trace names no group";
+    c.description = "unnamed in the trace";
     for (size_t m = 0; m < group_.members.size(); ++m) {
       if (outcome_.cluster[m] == cluster) c.members.push_back(job_[group_.members[m]].rank);
     }

@@ -16,16 +16,15 @@ Finding finding_of(const LostKernels& kernels, const std::string& file) {
   const bool warns = many(kernels.lost, kernels.launched) || many(kernels.collectives_lost, collectives);
   const std::string of_them =
       kernels.collectives_lost > 0 ? fmt::format(", {} of them by collectives", kernels.collectives_lost) : "";
-  return {
-      warns ? Severity::warning : Severity::info,
-      "kernels-lost",
-      file,
-      Rank(),
-      -1,
-      kernels.lost,
-      fmt::format("{} of {} kernels were launched and are in no row{}: the profiler lost them, so this rank seems to "
-                  "compute and communicate less, and waits for it are lower bounds",
-                  kernels.lost, kernels.launched, of_them)};
+  return {warns ? Severity::warning : Severity::info,
+          "kernels-lost",
+          file,
+          Rank(),
+          -1,
+          kernels.lost,
+          fmt::format("{} of {} launched kernels have no row{}: the profiler lost them, so this rank seems to compute "
+                      "and communicate less, and waiting for it is a lower bound",
+                      kernels.lost, kernels.launched, of_them)};
 }
 
 }  // namespace skewscope

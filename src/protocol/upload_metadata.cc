@@ -71,7 +71,7 @@ ParsedMetadata parse_upload_metadata(std::string_view text) {
     if (key.empty()) {
       out.problem = "a key is empty";
     } else if (!seen.insert(key).second) {
-      out.problem = "a key stands twice";
+      out.problem = "a key is there twice";
     } else if (!value) {
       out.problem = "a value is not base64";
     } else {

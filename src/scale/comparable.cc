@@ -25,7 +25,7 @@ bool of_older_version(const JobReport& report) {
 std::string basis_words(const JobReport& report) {
   if (report.steps.empty()) return "has no steps (no ProfilerStep is recorded)";
   if (of_older_version(report)) {
-    return "is a report of an older skewscope, whose steps are windows of the hosts (make it again)";
+    return "is a report of an older skewscope, whose steps are host windows (make it again)";
   }
   return report.job.step_basis == StepBasis::gpu ? "has steps as its GPUs ran them"
                                                  : "has no GPU and steps as its hosts ran them";
@@ -89,7 +89,7 @@ Result<Done> same_step_basis(const std::vector<const NamedReport*>& runs) {
   for (const NamedReport* run : runs) {
     const JobReport &first = runs.front()->report, &other = run->report;
     if (first.job.step_basis == other.job.step_basis && first.steps.empty() == other.steps.empty()) continue;
-    return Error{ErrorKind::usage, fmt::format("steps do not compare: {} {}, {} {}", runs.front()->name,
+    return Error{ErrorKind::usage, fmt::format("steps cannot be compared: {} {}, {} {}", runs.front()->name,
                                                basis_words(first), run->name, basis_words(other))};
   }
   return Done{};
@@ -98,10 +98,9 @@ Result<Done> same_step_basis(const std::vector<const NamedReport*>& runs) {
 Findings comparison_doubts(const NamedReport& base, const NamedReport& now) {
   Findings findings;
   if (of_older_version(base.report) && of_older_version(now.report)) {
-    findings.push_back(
-        finding_of_job(Severity::warning, "host-steps",
-                       "both are reports of an older skewscope, whose steps are windows of the hosts: where these "
-                       "run ahead, most of what the GPUs did is missing; make them again"));
+    findings.push_back(finding_of_job(Severity::warning, "host-steps",
+                                      "both reports come from an older skewscope, whose steps are host windows: where "
+                                      "the CPU runs ahead, most GPU work is missing; make the reports again"));
     return findings;
   }
   if (base.report.job.world_size != now.report.job.world_size) return findings;

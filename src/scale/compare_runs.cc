@@ -249,12 +249,13 @@ void find_doubts(const NamedReport& named, const CompareReport::Run& run, Compar
   };
   const JobReport& report = named.report;
   if (run.steps == 0) {
-    doubt("no-steps", "no ProfilerStep is recorded, its window counts as one step and nothing has a spread");
+    doubt("no-steps",
+          "no ProfilerStep was recorded: the whole window counts as one step, and no difference is significant");
   } else if (run.steps == 1) {
-    doubt("one-step", "one step has no spread, so no difference is significant");
+    doubt("one-step", "one step shows no variation, so no difference is significant");
   }
   if (run.steps > 0 && report.rank_steps.empty()) {
-    doubt("no-step-tables", "its report has no tables/rank_steps.csv: what steps consist of is not compared");
+    doubt("no-step-tables", "its report has no tables/rank_steps.csv: the parts of a step are not compared");
   }
 }
 
@@ -279,11 +280,11 @@ Result<CompareReport> compare_runs(const NamedReport& base, const NamedReport& n
   out.now = run_side(now_told.run());
   for (const CompareReport::Run* run : {&out.base, &out.now}) {
     if (run->world_size <= 0 || run->step_ns <= 0) {
-      return Error{ErrorKind::no_input, fmt::format("{}: no rank of it was recorded", run->name)};
+      return Error{ErrorKind::no_input, fmt::format("{}: none of its ranks was recorded", run->name)};
     }
   }
   if (out.base.world_size != out.now.world_size) {
-    return Error{ErrorKind::usage, fmt::format("{} has {} ranks, {} has {}: skewscope scale is for different sizes",
+    return Error{ErrorKind::usage, fmt::format("{} has {} ranks, {} has {}: use skewscope scale for different sizes",
                                                out.base.name, out.base.world_size, out.now.name, out.now.world_size)};
   }
   if (const auto same = same_step_basis({&base, &now}); !same.ok()) return same.error();

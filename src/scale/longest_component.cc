@@ -39,18 +39,17 @@ LongestComponent::LongestComponent(const NamedReport& run) : run_(run) {
 Findings component_doubts(const NamedReport& run) {
   const size_t components = components_in(run.report);
   if (components < 2) return {};
-  return {finding_of_job(
-      Severity::warning, "components",
-      fmt::format("{}: {} components, not compared; told of {}", run.name, components, component_words(run.report)))};
+  return {finding_of_job(Severity::warning, "components",
+                         fmt::format("{}: {} components, not compared; only {} is described", run.name, components,
+                                     component_words(run.report)))};
 }
 
 Findings component_doubts(const NamedReport& base, const NamedReport& now) {
   const std::string before = component_words(base.report), after = component_words(now.report);
   if (before == after && components_in(base.report) == components_in(now.report)) return {};
-  return {finding_of_job(Severity::warning, "components-differ",
-                         fmt::format("components differ: {} of {}, {} of {} are set against each "
-                                     "other",
-                                     before, base.name, after, now.name))};
+  return {finding_of_job(
+      Severity::warning, "components-differ",
+      fmt::format("components differ: this compares {} of {} with {} of {}", before, base.name, after, now.name))};
 }
 
 }  // namespace skewscope::scale

@@ -29,7 +29,7 @@ ScaleReport::Projection project(const std::vector<ScaleReport::Run>& runs, Scali
   ScaleReport::Projection p;
   p.model = scaling == Scaling::strong ? "step = a + b / P" : "step = a + b log2 P";
   if (runs.size() < kFewestSizes) {
-    p.refusal = std::to_string(runs.size()) + " sizes are too few to fit a law: it takes four";
+    p.refusal = std::to_string(runs.size()) + " sizes are too few for a fit: four are needed";
     return p;
   }
   const auto n = static_cast<double>(runs.size());
@@ -64,7 +64,7 @@ ScaleReport::Projection project(const std::vector<ScaleReport::Run>& runs, Scali
     point.high_ns = point.step_ns + half;
     if (half > point.step_ns) {
       p.points.clear();
-      p.refusal = "the sizes do not follow the law closely enough: an interval would be wider than the step";
+      p.refusal = "the fit is too poor: its uncertainty would be larger than the step";
       return p;
     }
     p.points.push_back(point);

@@ -24,13 +24,13 @@ constexpr double kStrongBelow = 0.75;
 Error usage(std::string message) { return {ErrorKind::usage, std::move(message)}; }
 
 Result<Done> check(const std::vector<ScaleReport::Run>& runs) {
-  if (runs.size() < 2) return usage("scale needs two runs or more, of one job at different sizes");
+  if (runs.size() < 2) return usage("scale needs at least two runs of one job at different sizes");
   for (size_t i = 0; i < runs.size(); ++i) {
     if (runs[i].world_size <= 0 || runs[i].step_ns <= 0) {
-      return Error{ErrorKind::no_input, fmt::format("{}: no rank of it was recorded", runs[i].name)};
+      return Error{ErrorKind::no_input, fmt::format("{}: none of its ranks was recorded", runs[i].name)};
     }
     if (i > 0 && runs[i].world_size == runs[i - 1].world_size) {
-      return usage(fmt::format("{} and {} both have {} ranks: skewscope compare is for runs of one size",
+      return usage(fmt::format("{} and {} both have {} ranks: use skewscope compare for runs of one size",
                                runs[i - 1].name, runs[i].name, runs[i].world_size));
     }
   }
@@ -41,7 +41,7 @@ void decide_scaling(ScaleReport& report, std::optional<Scaling> given) {
   const ScaleReport::Run &first = report.runs.front(), &last = report.runs.back();
   const double work = first.compute_ns > 0 ? last.compute_ns / first.compute_ns : 1;
   report.evidence = fmt::format(
-      "from {} to {} ranks, computing per rank and step went from {} to {}, messages from {} to {}", first.world_size,
+      "from {} to {} ranks, computing per rank and step goes from {} to {}, messages from {} to {}", first.world_size,
       last.world_size, human_duration(std::llround(first.compute_ns)), human_duration(std::llround(last.compute_ns)),
       human_bytes(std::llround(first.message_bytes)), human_bytes(std::llround(last.message_bytes)));
   report.scaling_given = given.has_value();
@@ -75,12 +75,13 @@ void find_doubts(ScaleReport& report) {
   for (const ScaleReport::Run& run : report.runs) {
     if (run.steps == 0) {
       doubt("no-steps", run.name +
-                            ": no ProfilerStep is recorded, its window counts as one step; runs of different "
-                            "numbers of steps do not compare");
+                            ": no ProfilerStep was recorded, so the whole window counts as one step; runs with "
+                            "different numbers of steps cannot be compared");
     }
-    if (run.global < 0) doubt("no-efficiency", run.name + ": no efficiency, since no GPU row is recorded");
+    if (run.global < 0) doubt("no-efficiency", run.name + ": no efficiency, because no GPU row was recorded");
     if (run.global >= 0 && run.efficiency.transfer < 0) {
-      doubt("no-replay", run.name + ": serialization and transfer are not told apart, since the job was not replayed");
+      doubt("no-replay",
+            run.name + ": serialization and transfer could not be separated, because the job was not simulated");
     }
   }
   sort_findings(report.diagnostics);

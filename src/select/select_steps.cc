@@ -66,8 +66,8 @@ class Selection {
     for (const RankTrace& trace : job_.traces) {
       for (const StepRange& step : trace.steps) steps.insert(step.number);
     }
-    if (steps.empty()) return "none is recorded (ProfilerStep#N)";
-    return "recorded are steps from " + std::to_string(*steps.begin()) + " to " + std::to_string(*steps.rbegin());
+    if (steps.empty()) return "no step was recorded (ProfilerStep#N)";
+    return "recorded steps are " + std::to_string(*steps.begin()) + " to " + std::to_string(*steps.rbegin());
   }
 
   // The steps of all calls, those of instances first, which the processes of their traces know.

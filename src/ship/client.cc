@@ -59,7 +59,7 @@ Result<std::string> base_url(const std::string& url, bool has_token) {
     bare = bare && url_part(parsed.get(), part).empty();
   }
   if ((scheme != "https" && scheme != "http") || host.empty() || !bare) {
-    return usage(fmt::format("'{}' is no gatherer: --to wants http://HOST:PORT or https://HOST:PORT", url));
+    return usage(fmt::format("'{}' is not a gatherer: --to needs http://HOST:PORT or https://HOST:PORT", url));
   }
   if (scheme == "http" && has_token && !is_this_machine(host)) {
     return usage(fmt::format("'{}' would carry the token in the clear: use https", url));

@@ -26,7 +26,7 @@ std::string distrust(CURLcode code, std::string_view said, bool has_certificate)
   const bool alert = contains(said, " alert ") && (contains(said, "certificate") || contains(said, "unknown ca"));
   if (!alert) return "";
   return has_certificate ? "the gatherer does not accept the certificate of --cert"
-                         : "the gatherer wants a client's certificate (--cert, --key)";
+                         : "the gatherer requires a client certificate (--cert, --key)";
 }
 
 }  // namespace

@@ -92,8 +92,8 @@ class Delivering {
     save();  // whatever becomes of its name now, the next run finds it
     const Claim claim = w_.claim(metadata_.rank);
     if (!w_.go_on()) return {};
-    if (claim == Claim::waits) return {End::waits, "waits for an older file of its rank"};
-    if (claim == Claim::outdated && w_.options.replace) return {End::bad, "is older than what has replaced its rank"};
+    if (claim == Claim::waits) return {End::waits, "waits for an older file of the same rank"};
+    if (claim == Claim::outdated && w_.options.replace) return {End::bad, "is older than the file that replaced it"};
     const std::optional<std::string> form = w_.options.digest ? make_digest(held) : held.open_path();
     if (!form) return w_.go_on() ? Delivery{End::bad, reason_} : Delivery{};
     const Descriptor file(open(form->c_str(), O_RDONLY | O_CLOEXEC));
@@ -141,7 +141,7 @@ class Delivering {
                                          ? w_.options.world_size
                                          : (check.world_size > 0 ? std::optional(int{check.world_size}) : std::nullopt);
     const int rank = check.rank.known() ? check.rank.value : world == 1 ? 0 : -1;
-    if (rank < 0) return Delivery{End::bad, "nothing in it or its name tells its rank: give --rank-regex"};
+    if (rank < 0) return Delivery{End::bad, "its rank is neither in the file nor in its name: use --rank-regex"};
     if (world && rank >= *world) {
       return Delivery{End::bad, fmt::format("is rank {} ({}) of a world of {}", rank, check.rank_source, *world)};
     }
@@ -184,7 +184,7 @@ class Delivering {
     const auto made = run_digest_process(process, w_.cpu, w_.go_on);
     const std::string digest = folder + "/made/" + metadata_.filename + ".digest";
     if (!made.ok() || !fs::exists(digest, ignored)) {
-      reason_ = "no digest can be made of it" + (made.ok() ? "" : ": " + made.error().message) +
+      reason_ = "cannot make a digest" + (made.ok() ? "" : ": " + made.error().message) +
                 "; without --digest the trace is sent";
       return std::nullopt;
     }
@@ -249,7 +249,7 @@ class Delivering {
   }
 
   std::string hint() const {
-    return fmt::format("; of several captures each wants a --capture of its own: {} is that of what came first",
+    return fmt::format("; each of several recordings needs its own --capture: {} is that of the first",
                        w_.options.capture);
   }
 
@@ -265,7 +265,7 @@ class Delivering {
     save();
     if (w_.options.delete_source &&
         remove_source(candidate_.path, candidate_.stamp, w_.ledger.aside_path(candidate_.stamp)) == Removal::written) {
-      w_.say(Severity::warning, candidate_.path + ": accepted, and kept: somebody has it open for writing");
+      w_.say(Severity::warning, candidate_.path + ": accepted, but kept: somebody has it open for writing");
     }
     w_.say(Severity::info, fmt::format("{}: rank {}, {}, accepted", candidate_.path, metadata_.rank,
                                        human_bytes(static_cast<int64_t>(payload_->size()))));
@@ -284,7 +284,7 @@ class Delivering {
                                             static_cast<double>(wait.count()) * 1e-3));
     } else if (w_.outage.is_news(words_of(why))) {
       w_.say(Severity::warning,
-             fmt::format("{}: {}; tried again until that is put right", candidate_.path, words_of(why)));
+             fmt::format("{}: {}; trying again until that is fixed", candidate_.path, words_of(why)));
     }
     save();
     while (Clock::now() < until) {
@@ -297,7 +297,8 @@ class Delivering {
   void save() {
     if (w_.ledger.save(item_) || warned_) return;
     warned_ = true;
-    w_.say(Severity::warning, "the state directory takes nothing: a restart will begin again with " + candidate_.path);
+    w_.say(Severity::warning,
+           "the state directory cannot be written: after a restart this file is sent again: " + candidate_.path);
   }
 
   const Candidate& candidate_;

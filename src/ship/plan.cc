@@ -23,7 +23,7 @@ Shipped plan_of(const ShipOptions& options) {
     } else if (!checked.value().whole) {
       out.left.push_back(file.path + ": " + checked.value().problem);
     } else if (!checked.value().rank.known() && options.world_size.value_or(checked.value().world_size) != 1) {
-      out.bad.push_back(file.path + ": nothing in it or its name tells its rank: give --rank-regex");
+      out.bad.push_back(file.path + ": its rank is neither in the file nor in its name: use --rank-regex");
     } else {
       out.planned.push_back(fmt::format("{}: rank {}, {}", file.path, std::max(0, checked.value().rank.value),
                                         human_bytes(static_cast<int64_t>(file.stamp.size))));

@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kMostWrongDigests = 3;
 constexpr int kMostConflicts = 4;
-constexpr const char* kOtherContent = "has other content for this rank (--replace replaces it, --capture keeps both)";
+constexpr const char* kOtherContent =
+    "has a different file for this rank (--replace replaces it, --capture keeps both)";
 
 class Dialog {
  public:
@@ -33,7 +34,7 @@ class Dialog {
     if (advise(reply.status, About::creation) != Advice::go_on) return stop(reply, About::creation);
     if (is_complete(reply)) return Sent{Sent::End::accepted, reply};
     const auto path = upload_path(reply.location, s_.client.base());
-    if (!path) return wait(reply, "answered without a place for the upload");
+    if (!path) return wait(reply, "answered without a location for the upload");
     item_.upload = *path;
     item_.offset = 0;
     offset_known_ = true;
@@ -51,7 +52,7 @@ class Dialog {
         reply.offset && *reply.offset <= s_.payload.size() && (!reply.length || *reply.length == s_.payload.size());
     if (!ours) {
       forget();
-      return wait(reply, "told an offset that cannot be");
+      return wait(reply, "named an impossible offset");
     }
     item_.offset = *reply.offset;
     offset_known_ = true;
@@ -85,11 +86,11 @@ class Dialog {
   std::optional<Sent> appended(const Piece& piece, const Reply& reply) {
     const uint64_t size = s_.payload.size();
     const bool forward = reply.offset && *reply.offset <= size && (*reply.offset > piece.begin || piece.begin == size);
-    if (!forward) return wait(reply, "took the bytes but told no offset beyond them");
+    if (!forward) return wait(reply, "took the bytes but did not say how far");
     if (*reply.offset == size) {
       if (is_complete(reply)) return Sent{Sent::End::accepted, reply};
       if (reply.digest) return wrong_digest(reply);
-      if (piece.begin == size) return wait(reply, "told no digest at the end");
+      if (piece.begin == size) return wait(reply, "gave no digest at the end");
     }
     item_.offset = *reply.offset;
     offset_known_ = true;
@@ -116,8 +117,8 @@ class Dialog {
 
   std::optional<Sent> wrong_digest(const Reply& reply) {
     forget();
-    if (++s_.wrong_digests < kMostWrongDigests) return wait(reply, "stored other bytes than were sent");
-    return refused(reply, "stored other bytes than were sent, again and again");
+    if (++s_.wrong_digests < kMostWrongDigests) return wait(reply, "stored different bytes than were sent");
+    return refused(reply, "stored different bytes than were sent, again and again");
   }
 
   std::optional<Sent> start_over(const Reply& reply) {

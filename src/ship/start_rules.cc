@@ -35,7 +35,7 @@ Result<Done> check_sources(const ShipOptions& options) {
     if (S_ISLNK(status.st_mode))
       return misuse(path + " is a symbolic link: with --delete-source name the folder itself");
     if (S_ISDIR(status.st_mode) && status.st_uid != geteuid()) {
-      return misuse(path + " belongs to another user, who may exchange what lies there: not with --delete-source");
+      return misuse(path + " belongs to another user, who may exchange its files: not with --delete-source");
     }
   }
   return Done{};
@@ -61,8 +61,8 @@ Result<Done> check_certificate(const ShipOptions& options) {
 
 Result<Done> check_target(const ShipOptions& options) {
   if (!is_name(options.job)) {
-    return misuse(
-        fmt::format("'{}' is no name of a job: letters, digits, '.', '_', '-', at most {}", options.job, kLongestName));
+    return misuse(fmt::format("'{}' is not a job name: use letters, digits, '.', '_', '-', at most {}", options.job,
+                              kLongestName));
   }
   if (options.silence.count() < 1) return misuse("--timeout is at least 1");
   if (!options.pin.empty() && !is_pin(options.pin)) {
@@ -76,7 +76,7 @@ Result<Done> check_options(const ShipOptions& options) {
   if (options.paths.empty()) return misuse("no path to send from");
   if (auto fine = check_target(options); !fine.ok()) return fine.error();
   if (options.world_size && (*options.world_size < 1 || *options.world_size > kMostRanks)) {
-    return misuse(fmt::format("--world-size {} is none", *options.world_size));
+    return misuse(fmt::format("--world-size {} is not a number of ranks", *options.world_size));
   }
   if (options.capture < 0 || options.capture > kMostCaptures) return misuse("--capture is 0 to 9999");
   if (options.uploads < 1 || options.uploads > 16) return misuse("--uploads is 1 to 16");
@@ -85,7 +85,7 @@ Result<Done> check_options(const ShipOptions& options) {
   if (auto fine = check_sources(options); !fine.ok()) return fine.error();
   if (auto fine = check_rank_regex(options.rank_regex); !fine.ok()) return fine.error();
   if (options.digest && options.delete_source)
-    return misuse("--delete-source would lose traces of which --digest sends less");
+    return misuse("--delete-source would lose traces, because --digest sends only a part of them");
   for (const std::string& path : options.paths) {
     std::vector<Error> unlisted;  // is said when it is shipped
     const auto found = discover_files({path}, alone(), &unlisted);

@@ -453,7 +453,7 @@ TEST_CASE("a frame compiled again is a recompilation, and compiling inside the w
   t.operators.compile_events = {compiling, compiling};  // one within the other
   t.operators.compiling_ns = 2'000'000;
   REQUIRE(t.shows("compilation-measured"));
-  CHECK(t.advice("compilation-measured").sign == "2.00 ms of the host's time in the window is compilation");
+  CHECK(t.advice("compilation-measured").sign == "compilation takes 2.00 ms of CPU time in the window");
   t.operators.compiling_ns = 0;
   CHECK_FALSE(t.shows("compilation-measured"));
 }

@@ -142,7 +142,7 @@ def names_a_rank(text):
 
 
 def compilation(text):
-    found = re.search(r"([0-9.]+ m?s) of the host's time in the window is compilation", text)
+    found = re.search(r"compilation takes ([0-9.]+ m?s) of CPU time in the window", text)
     return found[1] if found else "-"
 
 

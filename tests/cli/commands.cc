@@ -410,7 +410,7 @@ TEST_CASE("digest and report refuse a merged trace for the same reason, with the
       << R"({"ph": "M", "name": "process_labels", "pid": 2, "args": {"labels": "[Rank 1] GPU"}},)"
       << R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 10.5, "dur": 5.5,)"
       << R"( "args": {"device": 0, "stream": 7, "correlation": 3}}]})";
-  const std::string reason = "all.json: several ranks merged into one file; left out: give the ranks' own files";
+  const std::string reason = "all.json: several ranks merged into one file; left out: name the ranks' own files";
   const Outcome report = place().run("report merged -o refused"), digest = place().run("digest merged -o refused");
   CHECK(report.code == 3);
   CHECK(says(report.err, reason));

@@ -118,15 +118,17 @@ TEST_CASE("a copy takes over the files that the report it replaces has already, 
   CHECK(fs::status(path_of(closed)).permissions() == fs::status(path_of(edited)).permissions());
 }
 
-TEST_CASE("a copied summary has colours where they are asked for") {
+TEST_CASE("a copied summary has colours where they are asked for; one with colours is no copy for a file") {
   const Kept kept("kept_color");
-  REQUIRE(kept.report(kept.flags_for("a")).code == 0);
+  REQUIRE(kept.report(kept.flags_for("a") + " --color always").code == 0);
   const Outcome made = kept.report_with("off", kept.flags_for("b") + " --color always");
   kept.mark();
   const Outcome copied = kept.report(kept.flags_for("b") + " --color always --force");
   CHECK(kept.is_copy("b"));
   CHECK(says(copied.out, "\x1b["));
   CHECK(copied.out == made.out);
+  CHECK_FALSE(says(kept.report(kept.flags_for("c")).out, "\x1b["));
+  CHECK_FALSE(kept.is_copy("c"));
 }
 
 TEST_CASE("another question is not answered by the kept report") {
@@ -245,7 +247,7 @@ TEST_CASE("a kept report that is cut or incomplete is not given") {
   kept.mark();  // of the one that was made just now
   CHECK(kept.report(kept.flags_for("c")).code == 0);
   CHECK(kept.is_copy("c"));
-  fs::resize_file(place() / (kept.folder() + "/summary.color"), 0);
+  fs::resize_file(place() / (kept.folder() + "/summary.shown"), 0);
   CHECK(kept.report(kept.flags_for("c") + " --force").code == 0);
   CHECK_FALSE(kept.is_copy("c"));
   kept.mark();

@@ -27,12 +27,10 @@ void write_files(const std::string& folder, std::string_view bytes) {
 
 void check_summary(const std::string& text) {
   std::istringstream lines(text);
-  size_t count = 0;
-  for (std::string line; std::getline(lines, line); ++count) {
+  for (std::string line; std::getline(lines, line);) {
     const auto starts = std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; });
     require(starts <= 80);
   }
-  require(count <= 25);
 }
 
 // What holds for a report of anything; "" where there is none.

@@ -93,11 +93,11 @@ class Credentials(DaemonTest):
         token = minted(KEYS, "gone")
         self.assertEqual(self.daemon.put(b"x", "gone", 0, token).status, 201)
         self.assertEqual(self.daemon.ask("DELETE", "/v1/jobs/gone", token=self.admin).status, 204)
-        self.assertEqual(why(token), (401, "the token is of epoch 0, and its job takes none before 1: it was revoked, or the job deleted"))
+        self.assertEqual(why(token), (401, "the token has epoch 0, but the job accepts none before 1: it was revoked, or the job was deleted"))
         self.assertEqual(self.daemon.put(b"x", "gone", 0, minted(KEYS, "gone", "--epoch", 1)).status, 201)
         time.sleep(1.5)
         self.assertEqual(why(short), (401, "the token has expired"))
-        self.assertEqual(why("ss1.e30.AAAA"), (401, "a valid credential is needed"))
+        self.assertEqual(why("ss1.e30.AAAA"), (401, "a valid credential is required"))
 
     def test_tls_1_2_is_spoken_where_the_operator_allows_it_and_refused_otherwise(self):
         def version(daemon):

@@ -61,8 +61,8 @@ class Reports(unittest.TestCase):
         state = self.reported(daemon, "bomb", 120)
         self.assertEqual((state["report_state"], state["report_bytes"]), ("failed", 0))
         self.assertEqual(state["report_notes"],
-                         ["The report would have been larger than it may be: see --largest-report and the job's quota."])
-        self.assertIn(b"It was larger than it may be.", daemon.ask("GET", "/jobs/bomb").body)
+                         ["The report was too large: see --largest-report and the job's quota."])
+        self.assertIn(b"The report was too large.", daemon.ask("GET", "/jobs/bomb").body)
         self.assertLess(self.in_reports(daemon, "bomb"), 1e5)  # its log alone
         self.assertEqual(daemon.ask("GET", "/v1/jobs/bomb/ranks/0").body, self.bomb)
         time.sleep(2.5)  # it is not tried again
@@ -103,7 +103,7 @@ class Reports(unittest.TestCase):
         self.send(daemon, "two", self.second, query="?world_size=4&capture=1")
         state = self.reported(daemon, "two")
         self.assertEqual(state["report_state"], "partial")
-        self.assertEqual(state["report_notes"], ["The report leaves files out, or parts of them: its log says which and why."])
+        self.assertEqual(state["report_notes"], ["The report leaves out files, or parts of files: its log says which and why."])
         self.assertIn(b"r00000", daemon.ask("GET", "/v1/jobs/two/report.log").body)
 
     def test_a_trace_cut_in_its_middle_makes_the_report_partial_on_the_page_too(self):
@@ -111,7 +111,7 @@ class Reports(unittest.TestCase):
         self.send(daemon, "cut", [self.first[0], self.first[1][:500], *self.first[2:]])
         self.assertEqual(self.reported(daemon, "cut")["report_state"], "partial")
         page = daemon.ask("GET", "/jobs/cut").body.decode()
-        self.assertIn("The report leaves files out", page)
+        self.assertIn("The report leaves out files", page)
         self.assertIn("r00001", page)
 
     def test_no_report_is_made_of_ranks_of_two_runs_while_the_second_comes_in(self):
@@ -134,7 +134,7 @@ class Reports(unittest.TestCase):
         self.send(daemon, "run", self.second, query="?replace=1", ranks=(0, 1))
         state = self.reported(daemon, "run", holds=lambda job: job["generation"] == 2)
         self.assertEqual(state["report_state"], "partial")
-        self.assertIn("Some ranks were sent again and others were not: the report may be of two runs.", state["report_notes"])
+        self.assertIn("Some ranks were sent again and others were not: the report may mix two runs.", state["report_notes"])
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ class Reports(unittest.TestCase):
         os.kill(self.forker_of(daemon), signal.SIGKILL)
         self.assertEqual(daemon.process.wait(10), 70)
         line = [line for line in daemon.log_lines() if line["event"] == "forker_gone"][0]
-        self.assertEqual(line["err"], "the process that makes reports has ended: only a start of the daemon makes another")
+        self.assertEqual(line["err"], "the process that makes reports has ended: restart the daemon to get another")
         daemon.stop()
         daemon.start()
         daemon.ask("PUT", "/v1/jobs/sim", body=b'{"world_size": 4}')

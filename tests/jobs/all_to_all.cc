@@ -108,7 +108,8 @@ TEST_CASE("a rank whose experts were given 2.5 times their part receives that, a
   CHECK(group.waited_ns > 0);
   CHECK(static_cast<double>(group.waited_for_busiest_ns) > 0.95 * static_cast<double>(group.waited_ns));
   REQUIRE_FALSE(report.losses.empty());
-  CHECK(report.losses.front().why.find("it receives 2.50 times the mean of its group's tokens") != std::string::npos);
+  CHECK(report.losses.front().why.find("it receives 2.50 times as many tokens as the mean of its group") !=
+        std::string::npos);
   const auto told = std::find_if(report.diagnostics.begin(), report.diagnostics.end(),
                                  [](const Finding& f) { return f.code.text() == "uneven-all-to-all"; });
   CHECK(told != report.diagnostics.end());

@@ -126,8 +126,8 @@ struct HostJob {
 // In one line each.
 inline std::string summary_of(const JobReport& report) {
   std::string text = terminal_summary(report, "", false);
-  for (size_t at = text.find("\n         "); at != std::string::npos; at = text.find("\n         ")) {
-    text.replace(at, 10, " ");
+  for (size_t at = text.find("\n           "); at != std::string::npos; at = text.find("\n           ")) {
+    text.replace(at, 12, " ");
   }
   return text;
 }

@@ -24,8 +24,8 @@ std::string words_about(const SimulateOptions& job) {
   const auto report = correlate({folder.path.string()}, {}, timer);
   REQUIRE(report.ok());
   std::string text = terminal_summary(report.value(), "", false);
-  for (size_t at = text.find("\n         "); at != std::string::npos; at = text.find("\n         ")) {
-    text.replace(at, 10, " ");
+  for (size_t at = text.find("\n           "); at != std::string::npos; at = text.find("\n           ")) {
+    text.replace(at, 12, " ");
   }
   return text;
 }
@@ -41,9 +41,9 @@ TEST_CASE("a slow link is named by its group and its bandwidth, not by a rank th
   job.seed = 42;
   const std::string text = words_about(job);
   INFO(text);
-  CHECK(says(text, "(ranks 2, 6, 10, 14) moves bytes at 14.7 GB/s, groups like it at 4"));
-  CHECK(says(text, "Next     Check the links of ranks 2, 6, 10, 14"));
-  CHECK_FALSE(says(text, "is the suspect"));
+  CHECK(says(text, "(ranks 2, 6, 10, 14) moves 14.7 GB/s where similar groups move 4"));
+  CHECK(says(text, "Next       Check the links of ranks 2, 6, 10, 14"));
+  CHECK_FALSE(says(text, "probably causes"));
 }
 
 TEST_CASE("a slow link stands beside a slow rank") {
@@ -53,7 +53,7 @@ TEST_CASE("a slow link stands beside a slow rank") {
   job.slow_ranks = {{1, 1.1}};
   const std::string text = words_about(job);
   INFO(text);
-  CHECK(says(text, "Rank 1 is the cause"));
+  CHECK(says(text, "Rank 1 causes"));
   CHECK(says(text, "the links of ranks 2, 6, 10, 14 (at most 11 %)"));
 }
 
@@ -65,10 +65,9 @@ TEST_CASE("a healthy job whose hosts cannot launch fast enough is told so") {
     job.seed = seed;
     const std::string text = words_about(job);
     INFO(text);
-    CHECK(says(text, "Why      GPUs wait for launches"));
-    CHECK(says(text, "Next     Launch less or larger"));
-    CHECK_FALSE(says(text, "is the cause"));
-    CHECK_FALSE(says(text, "are the cause"));
+    CHECK(says(text, "Fix first: launch-bound GPUs"));
+    CHECK(says(text, "Next       Launch fewer, larger kernels"));
+    CHECK_FALSE(says(text, "A simulation of the job confirms it"));
   }
 }
 
@@ -79,7 +78,7 @@ TEST_CASE("a slow node is named though its waiting is little") {
   job.slow_ranks = {{4, 1.05}, {5, 1.05}, {6, 1.05}, {7, 1.05}};
   const std::string text = words_about(job);
   INFO(text);
-  CHECK(says(text, "Ranks 4-7 are the cause together"));
+  CHECK(says(text, "Ranks 4-7 together cause"));
   CHECK(says(text, "their kernels take longer"));
   CHECK(says(text, "These are the ranks of node1"));
 }
@@ -90,7 +89,7 @@ TEST_CASE("ranks of several nodes that are slow together share no node") {
   job.seed = 31;
   const std::string text = words_about(job);
   INFO(text);
-  CHECK(says(text, "Ranks 1, 6 are the cause together"));
+  CHECK(says(text, "Ranks 1, 6 together cause"));
   CHECK(says(text, "Look at what these ranks share: input, part of the model, place in the network."));
 }
 
@@ -100,8 +99,8 @@ TEST_CASE("where the slow rank's trace is missing it is asked for, however littl
   job.missing_ranks = {5};
   const std::string text = words_about(job);
   INFO(text);
-  CHECK(says(text, "Waiting costs at least"));
-  CHECK(says(text, "Next     Give the traces of the missing ranks, too (5)"));
+  CHECK(says(text, "at least"));
+  CHECK(says(text, "Next       Add the traces of the missing ranks (5)"));
 }
 
 TEST_CASE("beside a missing rank nothing is said of what a suspect computes") {
@@ -124,7 +123,7 @@ TEST_CASE("transfers are what a CPU job without waiting is told to look at") {
   job.slow_links = {{3, 3.0}};
   const std::string text = words_about(job);
   INFO(text);
-  CHECK(says(text, "Next     Hide all_reduce behind computing"));
+  CHECK(says(text, "Next       Overlap all_reduce with computing"));
 }
 
 TEST_CASE("a healthy job accuses nobody") {
@@ -133,6 +132,6 @@ TEST_CASE("a healthy job accuses nobody") {
     job.seed = seed;
     const std::string text = words_about(job);
     INFO(text);
-    CHECK(says(text, "No straggler stands out"));
+    CHECK(says(text, "No rank is a clear straggler"));
   }
 }

@@ -209,7 +209,7 @@ def case_links(program, scratch):
     run(program, "report", scratch / "job", "-o", scratch / "told", "-q", "--cache", "off", "--network-peak", 50, "--baseline", baseline)
     with chromium.Chromium() as browser:
         browser.open(scratch / "plain" / "index.html")
-        expect("--network-peak tells it" in text_of(browser, "#collectives"), "it does not say that the network is not known")
+        expect("set it with --network-peak" in text_of(browser, "#collectives"), "it does not say that the network is not known")
         browser.open(scratch / "told" / "index.html")
         browser.requests.clear()
         browser.open(scratch / "told" / "index.html")

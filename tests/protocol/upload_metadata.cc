@@ -41,7 +41,7 @@ TEST_CASE("metadata that says nothing usable is refused, without being echoed") 
   const std::string good = pair("job", "j") + "," + pair("rank", "0");
   CHECK(problem_of("") == "job and rank are needed");
   CHECK(problem_of(pair("job", "j")) == "job and rank are needed");
-  CHECK(problem_of(good + "," + pair("rank", "1")) == "a key stands twice");
+  CHECK(problem_of(good + "," + pair("rank", "1")) == "a key is there twice");
   CHECK(problem_of(good + ",sha256 !!") == "a value is not base64");
   CHECK(problem_of(good + ",,") == "a key is empty");
   CHECK(problem_of(pair("job", "../x") + "," + pair("rank", "0")) == "job is no valid name");

@@ -64,7 +64,7 @@ TEST_CASE("a rank that receives far more than its group is said to, in words and
   even.imbalance = even.imbalance_per_call = 1.1;
   even.busiest_rank = 6;
   const JobReport report = report_of({uneven_group(), even});
-  CHECK(report::receiving_words(report, 5) == "receives 1.50 times the mean of its group's tokens");
+  CHECK(report::receiving_words(report, 5) == "receives 1.50 times as many tokens as the mean of its group");
   CHECK(report::receiving_words(report, 6).empty());
   CHECK(report::receiving_words(report, 1).empty());
   Findings findings;
@@ -72,6 +72,6 @@ TEST_CASE("a rank that receives far more than its group is said to, in words and
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].code.text() == "uneven-all-to-all");
   CHECK(findings[0].message ==
-        "in all-to-alls of group #3 rank 5 receives 1.50 times the mean, who receives most in a call 1.50 times; 50 % "
-        "of the wait behind them (2.00 ms) is charged to who received most");
+        "in all-to-alls of group 3 rank 5 receives 1.50 times the mean, and the busiest rank of a call 1.50 times; the "
+        "busiest ranks cause 50 % of the waiting after these calls (2.00 ms)");
 }

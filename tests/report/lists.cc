@@ -54,8 +54,8 @@ JobReport job_with_stragglers() {
 TEST_CASE("the summary shows who most wait began with from most to least, and no cause is left out for it") {
   const std::string summary = terminal_summary(job_with_stragglers(), "", false);
   INFO(summary);
-  CHECK(column_behind(summary, "Wait began", 1) == std::vector<std::string>{"0", "3", "4"});
-  CHECK(column_behind(summary, "Wait began", 3) == std::vector<std::string>{"40", "10", "5"});
+  CHECK(column_behind(summary, "Straggler", 1) == std::vector<std::string>{"0", "3", "4"});
+  CHECK(column_behind(summary, "Straggler", 3) == std::vector<std::string>{"40", "10", "5"});
 }
 
 TEST_CASE("late ranks stand by the wait that began with them, whether their replay stands out or not") {
@@ -80,7 +80,8 @@ TEST_CASE("the summary shows the collectives with most wait first") {
   add_all_reduce(built, {20'000, 22'000}, 25'000, 3'000);
   const std::string summary = terminal_summary(built.report(), "", false);
   INFO(summary);
-  CHECK(column_behind(summary, "Most wait in", 3) == std::vector<std::string>{"2.00", "3.00", "1.00"});  // kB
+  CHECK(column_behind(summary, "Collectives with most waiting", 3) ==
+        std::vector<std::string>{"2.00", "3.00", "1.00"});  // kB
 }
 
 TEST_CASE("losses stand by their weight, which is shown") {
@@ -109,7 +110,7 @@ TEST_CASE("what is said beside the largest loss stands by what it gains") {
   report.losses[2].name = "second";
   const std::string summary = terminal_summary(report, "", false);
   INFO(summary);
-  CHECK(summary.find("Besides: second (at most 30 %), first (20 %)") != std::string::npos);
+  CHECK(summary.find("Also: second (at most 30 %), first (20 %)") != std::string::npos);
 }
 
 TEST_CASE("compare shows what got slower most first, and nothing that may be chance") {

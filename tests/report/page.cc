@@ -125,7 +125,7 @@ TEST_CASE("a report without ranks, and one without collectives, have a page") {
   CHECK(nothing["chain"]["hops"].empty());
   CHECK(nothing["efficiency"]["parallel"].is_null());
   const json lonely = data_of(job_of(1).report());
-  CHECK(lonely["verdict"]["verdict"] == "No collectives were recorded: only each rank's own timeline can be told.");
+  CHECK(lonely["verdict"]["verdict"] == "No collectives were recorded, so only each rank's own timeline is known.");
   CHECK(page_rows(lonely["tables"]["ranks"]).size() == 1);
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("confidence is high where all is there, medium with a rank missing, lo
   CHECK(std::string(report::confidence_of(report::data_quality(report))) == "high");
   JobReport missing = report;
   missing.job.ranks_missing = {3};
-  CHECK(report::data_quality(missing)[0].value == "3 of 4; missing: 3");
+  CHECK(report::data_quality(missing)[0].value == "3 of 4, no trace of 3");
   CHECK(std::string(report::confidence_of(report::data_quality(missing))) == "medium");
   JobReport unmatched = report;
   unmatched.matching.calls = 30;

@@ -52,7 +52,7 @@ ScaleReport scale_report() {
   loss.causes.push_back(cause);
   r.losses = {loss};
   r.projection.model = "step = a + b / P";
-  r.projection.refusal = "2 sizes are too few to fit a law: it takes four";
+  r.projection.refusal = "2 sizes are too few for a fit: four are needed";
   return r;
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("scale.json and compare.json follow their schemas") {
 TEST_CASE("summaries over runs fit 35 lines of 80 columns and name the cause") {
   const std::string scale = terminal_summary(scale_report(), "out", false);
   check_fits(scale, 35);
-  CHECK(scale.find("all_reduce in DATA_PARALLEL_GROUP #3") != std::string::npos);
+  CHECK(scale.find("all_reduce in DATA_PARALLEL_GROUP (group 3)") != std::string::npos);
   CHECK(scale.find("none: 2 sizes are too few") != std::string::npos);
   const std::string compare = terminal_summary(compare_report(), "out", false);
   check_fits(compare, 35);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <sstream>
 
@@ -15,11 +16,16 @@ void check_fits(const std::string& text) {
   std::istringstream lines(text);
   size_t count = 0;
   for (std::string line; std::getline(lines, line); ++count) CHECK(text_width(line) <= 80);
-  CHECK(count <= 25);
+  CHECK(count <= 30);
   CHECK(count > 0);
 }
 
-bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+// Wherever the lines of a text were wrapped.
+bool says(std::string text, const std::string& words) {
+  const std::string wrapped = "\n           ";
+  for (size_t at; (at = text.find(wrapped)) != std::string::npos;) text.replace(at, wrapped.size(), " ");
+  return text.find(words) != std::string::npos;
+}
 
 // Four ranks, rank 3 last in three of four collectives, waiting critical; rank 3 computes longer.
 HandBuilt skewed_job() {
@@ -69,25 +75,27 @@ TEST_CASE("text is cut to columns, not to bytes") {
 
 TEST_CASE("the summary of a job with one slow rank leads with it") {
   CHECK(terminal_summary(skewed_job().report(), "out", false) ==
-        R"(Verdict  87 % of communication time is waiting, 13 % is transfer. Waiting costs
-         27 % of GPU time. At most 20 % can be won: high.
-Why      Rank 3 is the suspect: 75 % of the wait began with it (75 % charged
-         directly).
-Next     Look at what rank 3 does ahead of its collectives.
+        R"(Verdict    GPUs spend 62 % of the time computing, 27 % waiting for other ranks,
+           4 % in exposed transfer, 10 % idle. Fix first: rank 3; the job would
+           be at most 20 % shorter (high).
+Why        Rank 3 probably causes 75 % of all waiting.
+Next       Look at what rank 3 does ahead of its collectives.
+Confidence high: ranks all 4; matched 100 % of 16 calls; split 100 % of the time
+           in collectives; clocks all 4 aligned within 1.20 us
 
-Job      train: 4 ranks, 2 nodes, steps 100-103, 1.00 ms, nvidia
-Clocks   4 of 4 tied by collectives (offset), error +-1.20 us at most
-GPU time computing 62 %, exposed wait 27 %, exposed transfer 4 %, idle 10 %
-POP      parallel efficiency 0.62 = load balance 0.90 x busiest rank 0.69
+Job        train: 4 ranks, 2 nodes, steps 100-103, 1.00 ms, nvidia
+Clocks     all 4 ranks agree within 1.20 us; offsets corrected
+Waiting    87 % of the time in collectives, transfer 13 %
+Efficiency 62 %: load balance 90 % x busiest rank 69 % (POP parallel efficiency)
 
-Wait began   host       share  charged  last in   cause               pattern
-  rank 3     node-b     75 %   75 %     3/4       -                   recurring
-  rank 1     node-a     25 %   25 %     1/4       -                   one-off
+Straggler   Host        Causes        Came last How often Why
+  rank 3    node-b      75 % of wait  3/4       recurring -
+  rank 1    node-a      25 % of wait  1/4       one-off   -
 
-Most wait in                       size    count      wait  transfer  bus GB/s
-  all_reduce #0 default_pg      1.05 MB        4   1.08 ms    160 us       157
+Collectives with most waiting     size   count   waiting  transfer  bus GB/s
+  all_reduce in default_pg     1.05 MB       4   1.08 ms    160 us       157
 
-Report   out
+Report     out
 )");
 }
 
@@ -101,13 +109,13 @@ TEST_CASE("columns stand below each other whatever names hold: wide, combining, 
     for (RankTrace& trace : built.job.traces) trace.host = host;
     const std::string text = terminal_summary(built.report(), "", false);
     check_fits(text);
-    const size_t at = text.find("  rank 3     ");
+    const size_t at = text.find("  rank 3    ");
     REQUIRE(at != std::string::npos);
     const std::string row = text.substr(at, text.find('\n', at) - at);
     const size_t share = row.find("75 %");
     REQUIRE(share != std::string::npos);
     INFO(row);
-    CHECK(text_width(row.substr(0, share)) == std::string("  rank 3     node-b     ").size());
+    CHECK(text_width(row.substr(0, share)) == std::string("  rank 3    node-b      ").size());
   }
 }
 
@@ -129,20 +137,21 @@ TEST_CASE("names of operators and modules are padded to columns, not to bytes") 
   CHECK(width(wide) == width(plain));
 }
 
-TEST_CASE("when waiting is small the summary says that no straggler stands out") {
+TEST_CASE("when waiting is small the summary says that no rank is a clear straggler") {
   HandBuilt built = job_of(2);
   add_all_reduce(built, {0, 100}, 50'000, 4000);
   const std::string text = terminal_summary(built.report(), "", false);
   check_fits(text);
-  CHECK(says(text, "No straggler stands out"));
-  CHECK(says(text, "<1 % of communication time is waiting"));
+  CHECK(says(text, "No rank is a clear straggler"));
+  CHECK(says(text, "Waiting    <1 % of the time in collectives"));
   CHECK_FALSE(says(text, "Report "));
 }
 
 TEST_CASE("incomplete instances make the verdict a bound") {
   HandBuilt built = skewed_job();
   add_all_reduce(built, {1, 2, 3, -1}, 9, 1);
-  CHECK(says(terminal_summary(built.report(), "", false), "At least 87 % of communication time is waiting, at most"));
+  CHECK(says(terminal_summary(built.report(), "", false),
+             "at least 27 % waiting for other ranks, at most 4 % in exposed"));
 }
 
 TEST_CASE("where a rank is missing and nobody proves to be the cause, its trace is asked for") {
@@ -151,18 +160,18 @@ TEST_CASE("where a rank is missing and nobody proves to be the cause, its trace 
   add_all_reduce(built, {1, 2, 3, -1}, 9, 1);
   const std::string text = terminal_summary(built.report(), "", false);
   check_fits(text);
-  CHECK(says(text, "Give the traces of the missing ranks, too (4)"));
-  CHECK(says(text, "these ranks: efficiency"));
+  CHECK(says(text, "Add the traces of the missing ranks (4)"));
+  CHECK(says(text, "of these ranks)"));
 }
 
-TEST_CASE("what is not told apart may be transfer as well: then transfer has no bound") {
+TEST_CASE("what could not be split may be transfer as well: then transfer has no bound") {
   HandBuilt built = skewed_job();
   add_all_reduce(built, {1, 2, 3, -1}, 9, 1);
   unsplit(built, add_all_reduce(built, {0, 10, 20, 30}, 50'000, 4000), SplitReason::unconnected);
   const std::string text = terminal_summary(built.report(), "", false);
   check_fits(text);
-  CHECK(says(text, "waiting, 11 % counts as"));
-  CHECK_FALSE(says(text, "waiting, at most"));
+  CHECK(says(text, "at least 27 % waiting for other ranks, 4 % in exposed"));
+  CHECK_FALSE(says(text, "at most 4 %"));
 }
 
 TEST_CASE("one rank alone is told that only its timeline can be seen") {
@@ -171,10 +180,10 @@ TEST_CASE("one rank alone is told that only its timeline can be seen") {
   built.job.world_size = 8;
   const std::string text = terminal_summary(built.report(), "", false);
   check_fits(text);
-  CHECK(says(text, "Only rank 0 of 8 is here: how long it waited for the others is not"));
+  CHECK(says(text, "Only rank 0 of 8 was given. Waiting needs the traces of the other ranks."));
   CHECK_FALSE(says(text, "small"));
-  CHECK(says(text, "computing 60 %, exposed communication 30 %, idle 10 %"));
-  CHECK(says(text, "7 of 8 ranks have no trace"));
+  CHECK(says(text, "GPUs spend 60 % of the time computing, 30 % in exposed communication, 10 % idle."));
+  CHECK(says(text, "ranks 1 of 8, no trace of 1-7"));
 }
 
 TEST_CASE("a job without collectives or GPU rows gets a text, not a division by zero") {
@@ -192,25 +201,26 @@ TEST_CASE("a job without collectives or GPU rows gets a text, not a division by 
 TEST_CASE("when nothing could be split the summary says why") {
   HandBuilt built = job_of(2);
   unsplit(built, add_all_reduce(built, {0, 1000}, 15000, 40000), SplitReason::unconnected);
-  CHECK(says(terminal_summary(built.report(), "", false), "Nothing ties the ranks' clocks"));
+  CHECK(says(terminal_summary(built.report(), "", false), "No collective aligns the clocks"));
   HandBuilt wrong = job_of(2);
   unsplit(wrong, add_all_reduce(wrong, {0, 1000}, 15000, 40000), SplitReason::causality);
-  CHECK(says(terminal_summary(wrong.report(), "", false), "a member left before the last one came"));
+  CHECK(says(terminal_summary(wrong.report(), "", false), "a rank left before the last one arrived"));
   HandBuilt other = job_of(2);
   add_unmatched(other, 0, UnmatchedReason::ambiguous);
   add_unmatched(other, 1, UnmatchedReason::ambiguous);
   CHECK(says(terminal_summary(other.report(), "", false), "2 of 2 calls could not be matched"));
 }
 
-TEST_CASE("where nobody is last by more than the clocks' error bars, nobody is called late") {
+TEST_CASE("where nobody is last by more than the clocks' uncertainty, nobody is called late") {
   HandBuilt built = skewed_job();
   for (TraceTotals& totals : built.decomposition.traces) totals.late_count = 0;
   for (TraceClock& clock : built.clocks.clocks) clock.uncertainty_ns = 250'000;
   const std::string text = terminal_summary(built.report(), "", false);
   check_fits(text);
-  CHECK_FALSE(says(text, "is the suspect"));
-  CHECK(says(text, "Nobody is last by more than the clocks' error bars (+-250 us);"));
-  CHECK(says(text, "rank 3, 75 % of it"));
+  CHECK_FALSE(says(text, "probably causes"));
+  CHECK(says(text,
+             "Ranks arrive too close together to say who comes last (clock uncertainty: 250 us); rank 3 causes "
+             "most waiting (75 %)."));
 }
 
 TEST_CASE("clocks less certain than most waits make the split inconclusive") {
@@ -221,18 +231,19 @@ TEST_CASE("clocks less certain than most waits make the split inconclusive") {
     return all;
   };
   CHECK_FALSE(says(codes(), "inconclusive-clocks"));
-  CHECK_FALSE(says(terminal_summary(built.report(), "", false), "inconclusive"));
+  CHECK_FALSE(says(terminal_summary(built.report(), "", false), "too uncertain"));
   built.clocks.clocks[2].uncertainty_ns = 250'000;
   CHECK(says(codes(), "inconclusive-clocks"));
   const std::string text = terminal_summary(built.report(), "", false);
   check_fits(text);
-  CHECK(says(text, "the split is inconclusive: clocks err by +-250 us, median wait 90.0 us\n"));
+  CHECK(
+      says(text, "clocks are too uncertain to split waiting from transfer: uncertainty 250 us, median wait 90.0 us\n"));
 }
 
-TEST_CASE("waits below the clocks' error bars are conclusive where both are small beside the calls") {
+TEST_CASE("waits below the clocks' uncertainty are conclusive where both are small beside the calls") {
   HandBuilt built = job_of(2);
   add_all_reduce(built, {0, 100}, 50'000, 4000);
-  CHECK_FALSE(says(terminal_summary(built.report(), "", false), "inconclusive"));
+  CHECK_FALSE(says(terminal_summary(built.report(), "", false), "too uncertain"));
 }
 
 TEST_CASE("groups that were inferred are counted in the summary and in the diagnostics") {
@@ -247,7 +258,7 @@ TEST_CASE("groups that were inferred are counted in the summary and in the diagn
   CHECK(says(report.diagnostics[0].message, "16 calls were matched in 1 groups"));
   const std::string text = terminal_summary(report, "", false);
   check_fits(text);
-  CHECK(says(text, "Groups   inferred from ends that agree: 1 (their calls name none)"));
+  CHECK(says(text, "Groups     1 recognized from calls that end together; the traces name it not"));
 }
 
 TEST_CASE("when most time could not be split, little waiting is not called small") {
@@ -255,9 +266,9 @@ TEST_CASE("when most time could not be split, little waiting is not called small
   add_all_reduce(built, {0, 10}, 1000, 4000);
   add_unmatched(built, 0, UnmatchedReason::alone);
   const std::string text = terminal_summary(built.report(), "", false);
-  CHECK(says(text, "told apart"));
+  CHECK(says(text, "could not be split"));
   CHECK(says(text, "1 of 3 calls could not be matched"));
-  CHECK_FALSE(says(text, "Waiting is not what to fix first"));
+  CHECK_FALSE(says(text, "Do not start with waiting"));
 }
 
 TEST_CASE("exposed communication that mostly blocks is not told apart; that which coincides or is not known is") {
@@ -274,23 +285,21 @@ TEST_CASE("exposed communication that mostly blocks is not told apart; that whic
   CHECK_FALSE(says(summary_with({}), "Blocking"));
   built.summaries[3].exposed_communication_ns = exposed_ns;
   CHECK(says(summary_with({exposed_ns / 2, exposed_ns / 2, 0}),
-             "Blocking 50 % of exposed communication, 50 % only coincides\n"));
+             "Blocking   50 % of exposed communication delays computing, 50 % delays nothing\n"));
   CHECK(says(summary_with({exposed_ns / 2, exposed_ns / 4, exposed_ns / 4}),
-             "Blocking 50 % of exposed communication, 25 % only coincides, 25 % not known\n"));
+             "Blocking   50 % of exposed communication delays computing, 25 % delays nothing, 25 % not known\n"));
 }
 
 TEST_CASE("shares of GPU time name what could not be split, from one percent on") {
   HandBuilt built = skewed_job();
-  CHECK_FALSE(says(terminal_summary(built.report(), "", false), "unsplit"));
+  CHECK_FALSE(says(terminal_summary(built.report(), "", false), "could not be split"));
   for (RankSummary& summary : built.summaries) {
     summary.exposed_communication_ns += 50'000;
     summary.idle_ns -= 50'000;
   }
   const std::string text = terminal_summary(built.report(), "", false);
   check_fits(text);
-  CHECK(says(text,
-             "GPU time computing 62 %, exposed wait 27 %, exposed transfer 4 %,\n"
-             "         exposed unsplit 2 %, idle 5 %\n"));
+  CHECK(says(text, "exposed transfer, 2 % in communication that could not be split, 5 % idle."));
 }
 
 TEST_CASE("a verdict of three lines is told to its end, and rows of tables give way") {
@@ -305,13 +314,13 @@ TEST_CASE("a verdict of three lines is told to its end, and rows of tables give 
   built.job.findings.push_back(finding);
   const std::string text = terminal_summary(built.report(), "out", false);
   check_fits(text);
-  CHECK(says(text, "can be won: high.\n"));
-  CHECK(says(text, "Wait began"));
-  CHECK(says(text, "Most wait in"));
-  CHECK(says(text, "Report   out\n"));
+  CHECK(says(text, "Fix first: "));
+  CHECK(says(text, "Straggler "));
+  CHECK(says(text, "Collectives with most waiting"));
+  CHECK(says(text, "Report     out\n"));
 }
 
-TEST_CASE("huge numbers and long names stay within 25 lines of 80 columns") {
+TEST_CASE("huge numbers and long names stay within 80 columns: a path is shortened, a reason is not") {
   HandBuilt built = skewed_job();
   built.job.name = std::string(300, 'n');
   built.job.world_size = 100'000;
@@ -333,9 +342,34 @@ TEST_CASE("huge numbers and long names stay within 25 lines of 80 columns") {
   add_all_reduce(built, {1, 2, 3, -1}, 9, 1);
   const std::string path = "/" + std::string(200, 'p') + "/out";
   const std::string text = terminal_summary(built.report(), path, false);
-  check_fits(text);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) CHECK(text_width(line) <= 80);
   CHECK(says(text, "ppp/out"));
-  CHECK(says(text, "1 of 5 collectives incomplete"));
+  CHECK(says(text, "no trace of"));
+  CHECK(std::count(text.begin(), text.end(), 'm') >= 500);
+}
+
+TEST_CASE("a wider terminal gets longer lines, and every word of the narrow one") {
+  HandBuilt built = skewed_job();
+  const auto words_of = [](const std::string& text) {
+    std::istringstream words(text.substr(0, text.find("Straggler")));
+    std::vector<std::string> all;
+    for (std::string word; words >> word;) all.push_back(word);
+    return all;
+  };
+  const auto widest = [](const std::string& text) {
+    size_t most = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) most = std::max(most, text_width(line));
+    return most;
+  };
+  const JobReport report = built.report();
+  const std::string narrow = terminal_summary(report, "out", false), wide = terminal_summary(report, "out", false, 160);
+  CHECK(words_of(wide) == words_of(narrow));
+  CHECK(widest(narrow) <= 80);
+  CHECK(widest(wide) > 100);
+  CHECK(widest(wide) <= 160);
+  CHECK(says(wide, "all_reduce, group 0 (default_pg), ranks 0-3"));
 }
 
 TEST_CASE("colours appear only when asked for and change no word") {
@@ -358,7 +392,7 @@ TEST_CASE("where the size of the world decides whether calls match, the summary 
   built.job.findings.push_back({Severity::info, "world-size-unknown", "", Rank(), -1, 1, "nothing tells"});
   const std::string text = terminal_summary(built.report(), "", false);
   check_fits(text);
-  CHECK(says(text, "Next     If these are the traces of all ranks, say so: --world-size 2."));
+  CHECK(says(text, "Next       If these are the traces of all ranks, add --world-size 2."));
 }
 
 TEST_CASE("a job that may have one rank only is not said to have others") {
@@ -366,7 +400,7 @@ TEST_CASE("a job that may have one rank only is not said to have others") {
   add_unmatched(built, 0, UnmatchedReason::group_of_one);
   CHECK(says(terminal_summary(built.report(), "", false), "other ranks, if the job has any; skewscope rank"));
   built.job.world_size = 2;
-  CHECK(says(terminal_summary(built.report(), "", false), "Give the traces of the other ranks, too."));
+  CHECK(says(terminal_summary(built.report(), "", false), "Add the traces of the other ranks."));
 }
 
 TEST_CASE("the line of the job and that of the clocks say their last word, on a second line where need be") {

@@ -189,7 +189,7 @@ TEST_CASE("a law is fitted to four sizes and says how sure it is") {
   CHECK(p.points[0].high_ns > 162.5);
   const ScaleReport three = scaled({runs[0], runs[1], runs[2]});
   CHECK(three.projection.points.empty());
-  CHECK(three.projection.refusal == "3 sizes are too few to fit a law: it takes four");
+  CHECK(three.projection.refusal == "3 sizes are too few for a fit: four are needed");
 }
 
 TEST_CASE("no law is fitted where more ranks make steps of equal work no shorter") {

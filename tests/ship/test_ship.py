@@ -66,7 +66,7 @@ class WhatIsSent(Shipping):
         large, small = self.write("rank0.json", trace(0, 2, events=200_000)), self.write_gzip(1, 2)
         result = self.ship("--digest", "--digest-memory", "180M", code=4)
         self.assertEqual((result["files"], len(result["bad"])), (1, 1))
-        self.assertRegex(result["bad"][0], "rank0.json: no digest can be made of it: .* 189 MB of memory")
+        self.assertRegex(result["bad"][0], "rank0.json: cannot make a digest: .* 189 MB of memory")
         self.assertEqual(list(self.gatherer.stored()), [("j", 0, 1)])
         self.assertTrue(large.exists() and small.exists())
         self.assertEqual(os.listdir(self.folder / ".skewscope-ship" / "digests"), [])
@@ -138,7 +138,7 @@ class WhatIsSent(Shipping):
         result = self.ship("--uploads", 4, code=4)
         self.assertEqual(self.gatherer.stored(), oldest)
         self.assertEqual((result["files"], len(result["bad"])), (4, 8))
-        self.assertIn("of several captures each wants a --capture of its own", result["bad"][0])
+        self.assertIn("each of several recordings needs its own --capture", result["bad"][0])
         self.assertTrue(all("step240" in line or "step360" in line for line in result["bad"]), result["bad"])
         self.gatherer.files.clear()
         newest = {("k", 0, rank): next(self.folder.glob(f"*rank{rank}-*step360*")).read_bytes() for rank in range(4)}

@@ -62,7 +62,8 @@ Result<Done> print_report(const Report& report, const ReportStamp& stamp, const 
                           const CommonOptions& common) {
   if (!json && common.quiet) return Done{};
   const bool color = use_color(common.color, STDOUT_FILENO);
-  if (print(json ? to_json(report, stamp) : terminal_summary(report, directory, color))) return Done{};
+  const size_t columns = terminal_columns(STDOUT_FILENO);
+  if (print(json ? to_json(report, stamp) : terminal_summary(report, directory, color, columns))) return Done{};
   return no_standard_output();
 }
 

@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 13> kNoMatter = {
 
 // In the folder of a kept report.
 constexpr const char* kReport = "report";
-constexpr const char* kColored = "summary.color";
+constexpr const char* kShown = "summary.shown";
 constexpr const char* kQuestion = "question";  // and when and by what command it was answered first
 
 std::string question_of(const std::string& flags, const std::vector<std::string>& files, const CacheOptions& cache) {
@@ -50,8 +50,8 @@ bool write(const fs::path& path, const std::string& text) {
 }
 
 // How large the files are, those of the report and others.
-std::string sizes_of(const std::vector<ReportFile>& files, uintmax_t colored_bytes) {
-  std::string sizes = fmt::format("{} {}\n", colored_bytes, kColored);
+std::string sizes_of(const std::vector<ReportFile>& files, uintmax_t shown_bytes) {
+  std::string sizes = fmt::format("{} {}\n", shown_bytes, kShown);
   for (const ReportFile& file : files) sizes += fmt::format("{} {}\n", file.bytes, file.name);
   return sizes;
 }
@@ -71,8 +71,8 @@ std::optional<Answer> find_answer(const fs::path& kept_folder, const std::string
   answer.stamp.command = kept.substr(time_end + 1, command_end - time_end - 1);
   answer.files = files_of_report((kept_folder / kReport).string());
   std::error_code gone;
-  const uintmax_t colored_bytes = fs::file_size(kept_folder / kColored, gone);
-  if (gone || kept.compare(command_end + 1, std::string::npos, question + sizes_of(answer.files, colored_bytes)) != 0)
+  const uintmax_t shown_bytes = fs::file_size(kept_folder / kShown, gone);
+  if (gone || kept.compare(command_end + 1, std::string::npos, question + sizes_of(answer.files, shown_bytes)) != 0)
     return {};
   return answer;
 }
@@ -112,24 +112,29 @@ std::string flags_that_matter(const CLI::App& command) {
   return flags;
 }
 
-KeptReport::KeptReport(const std::string& flags, const std::vector<std::string>& files, const CacheOptions& cache)
-    : flags_(flags), files_(files), cache_(cache), question_(question_of(flags, files, cache)) {}
+KeptReport::KeptReport(const std::string& flags, const std::vector<std::string>& files, const CacheOptions& cache,
+                       Look look)
+    : flags_(flags.empty() ? "" : fmt::format("{}{} columns{}\n", flags, look.columns, look.color ? " in colour" : "")),
+      files_(files),
+      cache_(cache),
+      look_(look),
+      question_(question_of(flags_, files, cache)) {}
 
 std::string KeptReport::folder(const std::string& more) const {
   return fmt::format("{}/{}", cache_.directory,
                      kept_report_name(cache_, fmt::format("{:x}{}", std::hash<std::string>()(question_), more)));
 }
 
-std::optional<std::string> KeptReport::give(const ReportStamp& stamp, const WriteOptions& write, bool color) const {
+std::optional<std::string> KeptReport::give(const ReportStamp& stamp, const WriteOptions& write) const {
   if (question_.empty()) return {};
   const fs::path kept = folder(), report = kept / kReport;
   const std::optional<Answer> answer = find_answer(kept, question_);
   if (!answer) return {};
   std::error_code ignored;
   fs::last_write_time(kept, fs::file_time_type::clock::now(), ignored);
-  const std::string summary = file_text(color ? kept / kColored : report / "summary.txt").value_or("");
+  const std::string summary = file_text(kept / kShown).value_or("");
   if (!copy_report(report.string(), answer->files, answer->stamp, stamp, write).ok()) return {};
-  return summary_elsewhere(summary, write.directory);
+  return summary_elsewhere(summary, write.directory, look_.columns);
 }
 
 void KeptReport::keep(const std::string& directory, const JobReport& report, const ReportStamp& stamp) const {
@@ -149,11 +154,12 @@ void KeptReport::keep_under_name(const std::string& directory, const JobReport& 
   if (!failed) fs::permissions(own, fs::perms::owner_all, failed);
   if (failed) return;
   remove_when_interrupted(own.string());
-  const std::string copy = (own / kReport).string(), colored = terminal_summary(report, directory, true);
+  const std::string copy = (own / kReport).string(),
+                    shown = terminal_summary(report, directory, look_.color, look_.columns);
   const bool whole = copy_report(directory, files, stamp, stamp, {copy, false, {}}).ok() &&
-                     write(own / kColored, colored) &&
+                     write(own / kShown, shown) &&
                      write(own / kQuestion, fmt::format("{}\n{}\n{}{}", stamp.created_utc, stamp.command, question_,
-                                                        sizes_of(files_of_report(copy), colored.size())));
+                                                        sizes_of(files_of_report(copy), shown.size())));
   if (whole && !find_answer(kept, question_)) {
     fs::remove_all(kept, failed);
     fs::rename(own, kept, failed);

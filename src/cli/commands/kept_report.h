@@ -23,12 +23,18 @@ std::string flags_that_matter(const CLI::App& command);
 
 class KeptReport {
  public:
+  // How the summary is shown: one kept for another width or without colours is none for this terminal.
+  struct Look {
+    bool color = false;
+    size_t columns = kSummaryColumns;
+  };
+
   // `flags`: of flags_that_matter. `files`: of discover_files.
-  KeptReport(const std::string& flags, const std::vector<std::string>& files, const CacheOptions& cache);
+  KeptReport(const std::string& flags, const std::vector<std::string>& files, const CacheOptions& cache, Look look);
 
   // The summary of the kept report, which now lies where `write` says, too; nullopt where none is kept, or where it
   // could not be copied: making it will tell why.
-  std::optional<std::string> give(const ReportStamp& stamp, const WriteOptions& write, bool color) const;
+  std::optional<std::string> give(const ReportStamp& stamp, const WriteOptions& write) const;
 
   // Keeps the report that lies in `directory`, where nobody else writes; nothing, where a file has changed since this
   // was made.
@@ -42,6 +48,7 @@ class KeptReport {
   std::string flags_;
   std::vector<std::string> files_;
   CacheOptions cache_;
+  Look look_;
   std::string question_;  // "": nothing can be kept
 };
 

@@ -241,12 +241,12 @@ std::string text_of(const MergeResult& result, const CorrelatedJob& job, const M
     }
   }
   if (result.components > 1) {
-    text += fmt::format("{} components of ranks, clocks not compared: where one lies beside another says nothing\n",
+    text += fmt::format("{} components of ranks, clocks not compared: their order in time means nothing\n",
                         result.components);
   }
   const auto untied = std::count_if(job.clocks.clocks.begin(), job.clocks.clocks.end(),
                                     [](const TraceClock& clock) { return !clock.aligned; });
-  if (untied > 0) text += fmt::format("Clocks: {} traces are tied to no other and lie as recorded\n", untied);
+  if (untied > 0) text += fmt::format("Clocks: {} traces could not be aligned and stay as recorded\n", untied);
   if (result.largest_drift_ns > kDriftToTell_ns) {
     text += fmt::format("Clocks: drift moves a trace by up to {} against its one offset; a .pftrace follows it\n",
                         human_duration(result.largest_drift_ns));
@@ -295,7 +295,7 @@ Result<Work> prepare(const MergeCommandOptions& options) {
 
 void add_merge_options(CLI::App& command, MergeCommandOptions& options) {
   add_input_options(command, options.input);
-  add_job_option(command, options.input.ingest, "Of several jobs found, the one to merge");
+  add_job_option(command, options.input.ingest, "Job to merge, where several were found");
   add_cache_options(command, options.input.ingest.cache);
   command
       .add_option("-o,--output", options.output,

@@ -52,7 +52,7 @@ std::string section_names() {
 
 void add_rank_options(CLI::App& command, RankOptions& options) {
   add_input_options(command, options.input);
-  add_job_option(command, options.input.ingest, "Of several jobs found, the one whose rank is shown");
+  add_job_option(command, options.input.ingest, "Job whose rank is shown, where several were found");
   add_cache_options(command, options.input.ingest.cache);
   command
       .add_option("-o,--output", options.write.directory,

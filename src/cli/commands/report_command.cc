@@ -94,9 +94,9 @@ ExitCode own_part(const ReportOptions& options, const Invocation& invocation) {
   if (!files.ok()) return fail(files.error());
   std::optional<KeptReport> keeper;
   if (can_be_copied(options, write, exchange)) {
-    keeper.emplace(invocation.flags, files.value(), options.input.ingest.cache);
-    if (const auto summary =
-            keeper->give(stamp_of(invocation.command_line), write, use_color(options.common.color, STDOUT_FILENO))) {
+    const KeptReport::Look look = {use_color(options.common.color, STDOUT_FILENO), terminal_columns(STDOUT_FILENO)};
+    keeper.emplace(invocation.flags, files.value(), options.input.ingest.cache, look);
+    if (const auto summary = keeper->give(stamp_of(invocation.command_line), write)) {
       if (shows_progress(options.common))
         fmt::print(stderr, "skewscope: unchanged traces: report taken from the cache\n");
       return options.common.quiet || print(*summary) ? kDone : fail(no_standard_output());
@@ -128,8 +128,8 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
       ->check(CLI::Range(1, kLargestWorldSize).description(""))
       ->type_name("N");
   add_job_option(command, options.input.ingest,
-                 "Of several jobs found, the one to report on; of one, its name, by default as the traces say, else "
-                 "their folder's");
+                 "Job to report on, where several were found; the name of a single one; default: as in the traces, "
+                 "else the folder's name");
   command.add_option("-f,--format", options.formats, "What to write, with commas between; default: the first four")
       ->delimiter(',')
       ->type_name("json,csv,sqlite,html,xlsx,prometheus");
@@ -138,10 +138,12 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
   add_rank_tables_option(command, options.rank_tables);
   command
       .add_option("--network-peak", options.network_gb_per_s,
-                  "Network of one GPU, one direction, in GB/s: a line beside the bandwidths between nodes")
+                  "Network of one GPU, one direction, in GB/s: drawn as a line in the bandwidths between nodes")
       ->check(CLI::Validator(CLI::PositiveNumber).description(""))
       ->type_name("GB/S");
-  command.add_option("--baseline", options.baselines, "Output of nccl-tests: a line beside the bandwidths; repeatable")
+  command
+      .add_option("--baseline", options.baselines,
+                  "Output of nccl-tests: drawn as a line in the bandwidths; repeatable")
       ->type_name("FILE");
   command.add_flag("--force", options.force, "Replace a report that is not whole, too; a whole one needs no flag");
   command.add_flag("--json", options.json, "Print report.json instead of the summary");

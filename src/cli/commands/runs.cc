@@ -43,7 +43,7 @@ void add_runs_options(CLI::App& command, RunsOptions& options) {
   command.add_flag("--force", options.write.force,
                    "Replace a report that is not whole, too; a whole one needs no flag");
   add_input_filters(command, options.ingest);
-  add_job_option(command, options.ingest, "Of several jobs found in a run's folder, the one that is meant");
+  add_job_option(command, options.ingest, "Job to use, where a run's folder holds several");
   add_cache_options(command, options.ingest.cache);
   add_align_option(command, options.align);
   add_rank_tables_option(command, options.rank_tables);

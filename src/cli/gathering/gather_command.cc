@@ -193,7 +193,7 @@ void add_gather_command_options(CLI::App& command, GatherCommandOptions& options
       command
           .add_option(
               "--uid", options.token.uid,
-              "With --mint-token: whose job it is; what it stores and its reports are charged to that user [who mints]")
+              "With --mint-token: whose job it is; what it stores and its reports count for that user [who mints]")
           ->needs(mint)
           ->type_name("UID");
   command

@@ -54,7 +54,7 @@ void add_access(CLI::App& command, GatherOptions& options) {
   file("--token-key-file", options.token_key_file,
        "Keys that sign job tokens: 64 hexadecimal digits a line, the first signs, two count; mode 0600");
   file("--certificate", options.certificate,
-       "Certificate chain, PEM: HTTPS in place of HTTP, with TLS 1.3 alone unless --tls-min");
+       "Certificate chain, PEM: HTTPS instead of HTTP, with TLS 1.3 alone unless --tls-min");
   file("--private-key", options.private_key, "Its private key, PEM");
   command.add_option("--tls-min", options.tls_min, with_default("Oldest TLS that is spoken", options.tls_min))
       ->check(CLI::IsMember({"1.2", "1.3"}).description(""))
@@ -82,7 +82,7 @@ void add_access(CLI::App& command, GatherOptions& options) {
       ->group("Access");
   command
       .add_option("--registry-user", options.registry_user,
-                  "Who may say so besides root: the user that PrologSlurmctld runs as, usually slurm")
+                  "Who else than root may say so: the user that PrologSlurmctld runs as, usually slurm")
       ->type_name("NAME")
       ->group("Access");
 }
@@ -122,15 +122,15 @@ void add_limits(CLI::App& command, GatherLimits& limits) {
   add_bytes(command, "--soft-memory", limits.soft_memory,
             "Memory of the daemon in use from which no new file or piece of one is taken", "3G");
   add_count(command, "--connections", limits.connections, "Connections");
-  add_count(command, "--connections-per-address", limits.connections_per_address, "Of these, from one address");
+  add_count(command, "--connections-per-address", limits.connections_per_address, "Most of these from one address");
   add_count(command, "--unauthenticated-connections", limits.unauthenticated_connections,
-            "Of these, without a credential yet");
+            "Most of these without a credential yet");
   add_count(command, "--bodies", limits.bodies, "Bodies received at a time");
-  add_count(command, "--bodies-per-job", limits.bodies_per_job, "Of these, for one job");
+  add_count(command, "--bodies-per-job", limits.bodies_per_job, "Most of these for one job");
   add_count(command, "--downloads", limits.downloads, "Files sent at a time");
-  add_count(command, "--downloads-per-job", limits.downloads_per_job, "Of these, of one job");
+  add_count(command, "--downloads-per-job", limits.downloads_per_job, "Most of these of one job");
   add_count(command, "--open-uploads", limits.open_uploads,
-            "Uploads that are not complete; of one job half of them, and twice its ranks where it told their number");
+            "Uploads that are not complete; of one job half of them, and twice its ranks where it named their number");
   add_seconds(command, "--handshake-time", limits.handshake, "Longest TLS handshake");
   add_seconds(command, "--head-time", limits.before_authentication,
               "From connecting to a whole request with a credential");

@@ -68,7 +68,7 @@ void add_what(CLI::App& command, ShipOptions& ship, bool& report_again) {
       ->type_name("N");
   command.add_option("--rank-regex", ship.rank_regex, "Pattern with a group named rank, searched in the path")
       ->type_name("RE");
-  command.add_flag("--digest", ship.digest, "Send a digest in place of each trace");
+  command.add_flag("--digest", ship.digest, "Send a digest instead of each trace");
   command.add_flag("--replace", ship.replace, "Other content for a rank that is there already is wanted");
   command.add_flag("--verify", ship.verify,
                    "Ask the gatherer again for what was sent before: it may have lost it, or deleted the job");
@@ -87,7 +87,7 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
   command.add_option("--cert", ship.certificate, "Certificate to show, PEM, for a gatherer with --client-ca")
       ->type_name("FILE");
   command.add_option("--key", ship.private_key, "Its private key, PEM; default: in the same file")->type_name("FILE");
-  command.add_option("--pin", ship.pin, "Public key that the gatherer must have besides, as curl's --pinnedpubkey")
+  command.add_option("--pin", ship.pin, "Public key that the gatherer must have, too, as curl's --pinnedpubkey")
       ->type_name("sha256//BASE64");
   command
       .add_option("--state", ship.state_directory,
@@ -106,7 +106,8 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
   command.add_option("--uploads", ship.uploads, "Uploads at a time [2]")
       ->check(CLI::Range(1, 16).description(""))
       ->type_name("N");
-  add_pause(command, "--settle", ship.settle, "A file stands still for so long, where nothing proves it closed");
+  add_pause(command, "--settle", ship.settle,
+            "Time without a change after which a file counts as finished, where nothing shows it closed");
   add_pause(command, "--spread", ship.spread,
             "Without --once, after a pause, the first request comes at a random moment within this time");
   add_pause(command, "--rescan", ship.rescan, "Look through the folders as often as this");
@@ -166,7 +167,7 @@ ExitCode have_report_made(const ShipCommandOptions& options) {
 void add_ship_options(CLI::App& command, ShipCommandOptions& options) {
   add_what(command, options.ship, options.report_again);
   add_how(command, options);
-  command.add_flag("--json", options.json, "JSON in place of the text");
+  command.add_flag("--json", options.json, "Print JSON instead of the text");
   add_common_options(command, options.common);
   command.footer(
       "Example:\n"

@@ -15,7 +15,7 @@ std::variant<Caller, Response> registry_caller(const Request& request) {
   if (request.endpoint != Endpoint::job_put && request.endpoint != Endpoint::job_end &&
       request.endpoint != Endpoint::report_again && request.endpoint != Endpoint::job_revoke &&
       request.endpoint != Endpoint::job_get) {
-    return problem(403, "jobs alone are registered here");
+    return problem(403, "only jobs are registered here");
   }
   Caller caller;
   caller.insecure_local = true;
@@ -70,7 +70,7 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
   // browser another's.
   const bool guarded = held->options.insecure_local || is_form(request.endpoint);
   if (guarded && !is_our_page(request.origin, request.host)) {
-    return problem(403, "asked for by a page of another server");
+    return problem(403, "the request came from a page of another server");
   }
   Caller caller = caller_of(call);
   if (request.endpoint == Endpoint::tokens && proves_something(call, caller)) return caller;  // of what: see token()
@@ -84,7 +84,7 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
     if (request.authorization_scheme.empty() && is_page(request.endpoint, request.suffix)) return see_other("/login");
     return unauthorized(why_unauthenticated(request, caller, facts));
   }
-  if (decision == Decision::forbidden) return problem(403, "the token has not the scope for this");
+  if (decision == Decision::forbidden) return problem(403, "the token does not have the scope for this");
   return is_page(request.endpoint, request.suffix) ? page_not_found() : problem(404, "no such job, upload or file");
 }
 
@@ -95,9 +95,10 @@ std::string Endpoints::why_unauthenticated(const Request& request, const Caller&
   const bool ours = held->keys && request.authorization_scheme == "bearer" &&
                     held->keys->verify(request.bearer, std::chrono::sys_seconds::min());
   if (caller.failed && ours) return "the token has expired";
-  if (!caller.token || !facts) return "a valid credential is needed";
-  return fmt::format("the token is of epoch {}, and its job takes none before {}: it was revoked, or the job deleted",
-                     caller.token->epoch, facts->epoch);
+  if (!caller.token || !facts) return "a valid credential is required";
+  return fmt::format(
+      "the token has epoch {}, but the job accepts none before {}: it was revoked, or the job was deleted",
+      caller.token->epoch, facts->epoch);
 }
 
 bool Endpoints::revoked(const Call& call) const {

@@ -105,7 +105,7 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
     response.close = true;
     return next(std::move(response));
   }
-  if (short_of_memory_ && brings_a_file(call->request.endpoint)) return next(problem(503, "memory is short"));
+  if (short_of_memory_ && brings_a_file(call->request.endpoint)) return next(problem(503, "memory is low"));
   switch (call->request.endpoint) {
     case Endpoint::upload_options:
       return next(upload_options(limits()));
@@ -240,7 +240,7 @@ Next Endpoints::login(const CallPointer& call) {
 
 Next Endpoints::token(const CallPointer& call) {
   const auto held = settings();
-  if (!held->keys) return problem(404, "this daemon gives out no tokens");
+  if (!held->keys) return problem(404, "this daemon issues no tokens");
   TokenDesk::Means means{held->munge, *held->keys, name_of_this_server(held->options)};
   return TakeDocument{[this, call, means = std::move(means)](const std::string& body, const Respond& respond) {
     desk_.issue(call, means, body, [this, respond](Response response) {

@@ -54,21 +54,21 @@ Response refused(Refusal refusal) {
     case Refusal::expired:
       return problem(410, "the upload has expired");
     case Refusal::wrong_offset:
-      return problem(409, "the upload is at another offset");
+      return problem(409, "the upload continues at another offset");
     case Refusal::wrong_digest:
-      return problem(460, "the bytes do not have the promised digest");
+      return problem(460, "the bytes do not match the announced SHA-256");
     case Refusal::other_content:
-      return problem(409, "the rank has a file of other content");
+      return problem(409, "the rank already has a different file");
     case Refusal::too_large:
-      return problem(413, "larger than a file may be");
+      return problem(413, "the file is larger than allowed");
     case Refusal::no_space:
       return problem(507, "no space left on the disk");
     case Refusal::quota:
-      return problem(507, "the job or its owner has used up what it may store");
+      return problem(507, "the quota of the job or its owner is used up");
     case Refusal::too_many:
       return problem(429, "too many open uploads");
     case Refusal::unavailable:
-      return problem(503, "the store takes nothing at present");
+      return problem(503, "the store accepts nothing at present");
     case Refusal::none:
       break;
   }
@@ -85,7 +85,7 @@ void put_job(const Context& context, const CallPointer& call, const Continue& ne
         if (deletes_sooner(parsed.settings, known, usual)) {
           const auto facts = facts_of(store, call->request.job);
           if (!may_delete(call->request.job, facts ? &*facts : nullptr, call->caller)) {
-            return respond(problem(403, "a shorter retention deletes: it wants the scope admin"));
+            return respond(problem(403, "a shorter retention deletes files: it needs the scope admin"));
           }
           log_info("retention_shortened", {{"job", call->request.job},
                                            {"retention_s", parsed.settings.retention->count()},

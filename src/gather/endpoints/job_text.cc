@@ -107,15 +107,15 @@ std::vector<std::string> report_notes(const JobState& job) {
   const bool newest_is_known = job.arrivals <= job.reported_arrivals;
   if (job.report_waits_for_disk) notes.push_back("A report waits until the disk has room for it.");
   if (job.mixed && newest_is_known) {
-    notes.push_back("Some ranks were sent again and others were not: the report may be of two runs.");
+    notes.push_back("Some ranks were sent again and others were not: the report may mix two runs.");
   } else if (job.mixed) {
-    notes.push_back("Some ranks were sent again and others not yet: the next report waits for these, or its deadline.");
+    notes.push_back("Some ranks were sent again, others not yet: the next report waits for them, or for its deadline.");
   }
   if (job.report == ReportState::failed && job.report_exit_code == kReportTooLarge) {
-    notes.push_back("The report would have been larger than it may be: see --largest-report and the job's quota.");
+    notes.push_back("The report was too large: see --largest-report and the job's quota.");
   }
   if (job.report != ReportState::failed && job.report_exit_code == kReportInPart) {
-    notes.push_back("The report leaves files out, or parts of them: its log says which and why.");
+    notes.push_back("The report leaves out files, or parts of files: its log says which and why.");
   }
   return notes;
 }

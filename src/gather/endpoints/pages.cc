@@ -62,13 +62,14 @@ std::string report_link(const JobState& job) {
   if (job.report_generation == 0) return state;
   const bool is_its_own = job.report == ReportState::complete || job.report == ReportState::partial;
   const std::string link = fmt::format("<a href=\"/v1/jobs/{}/report.html\">{}</a>", escaped(job.name),
-                                       is_its_own ? state : "the one before");
-  return is_its_own ? link : fmt::format("{} ({})", state, link);
+                                       is_its_own ? "Open report" : "previous report");
+  if (job.report == ReportState::complete) return link;
+  return is_its_own ? fmt::format("{} ({})", link, state) : fmt::format("{} ({})", state, link);
 }
 
 std::string why_failed(int exit_code) {
-  if (exit_code == kReportTooLarge) return "It was larger than it may be.";
-  if (exit_code < 0) return "There was no process for it.";
+  if (exit_code == kReportTooLarge) return "The report was too large.";
+  if (exit_code < 0) return "No process could be started for the report.";
   return fmt::format("skewscope report ended with code {}", exit_code);
 }
 
@@ -131,7 +132,7 @@ Response jobs_page(const std::vector<JobState>& jobs, bool more, bool signed_in)
     }
     body += "</tbody></table></div>";
   }
-  if (more) body += "<p>There are more jobs than these; <code>GET /v1/jobs</code> lists all.</p>";
+  if (more) body += "<p>This page shows only some of the jobs; <code>GET /v1/jobs</code> lists all.</p>";
   const std::string title = "skewscope: jobs";
   if (signed_in) return page(200, html_of(title, body, true), policy("'self'"), "same-origin");
   return page(200, html_of(title, body, true), policy("'none'"));
@@ -144,9 +145,8 @@ Response job_page(const JobState& job, const std::string& report_log) {
   };
   row("State", state_of(job));
   row("Ranks", progress(job));
-  if (job.expected == 0)
-    row("Missing ranks", "Nobody has told how many ranks there are; a report is partial until then.");
-  if (job.conflict) row("Doubt", "The senders disagree about the number of ranks; the largest one counts.");
+  if (job.expected == 0) row("Missing ranks", "The number of ranks is not known yet; until then a report is partial.");
+  if (job.conflict) row("Doubt", "The senders disagree about the number of ranks; the largest number counts.");
   for (const MissingRanks& missing : job.missing) {
     const std::string where = job.captures > 1 ? fmt::format("Missing ranks of capture {}", missing.capture) : "";
     row(where.empty() ? "Missing ranks" : where.c_str(), ranges(missing.ranks));
@@ -160,8 +160,8 @@ Response job_page(const JobState& job, const std::string& report_log) {
     row("Why it failed", why_failed(job.report_exit_code));
   }
   if (!report_log.empty()) {
-    row("What it said last", fmt::format("<pre>{}</pre><a href=\"/v1/jobs/{}/report.log\">All of it</a>",
-                                         escaped(report_log), escaped(job.name)));
+    row("Last lines of its log", fmt::format("<pre>{}</pre><a href=\"/v1/jobs/{}/report.log\">Whole log</a>",
+                                             escaped(report_log), escaped(job.name)));
   }
   body += "</dl>";
   return page(200, html_of("skewscope: " + job.name, body, true), policy("'none'"));

@@ -95,7 +95,7 @@ std::optional<Refused> take_fields(Seen& seen, const RawHead& head) {
     for (size_t i = 0; i < kKnown.size(); ++i) {
       if (!same_ignoring_case(name, kKnown[i])) continue;
       if (kKnown[i] == "transfer-encoding") return Refused{411, "a transfer coding: send a Content-Length instead", {}};
-      if (seen.at(i)) return Refused{400, "a field stands twice", {}};
+      if (seen.at(i)) return Refused{400, "a field is there twice", {}};
       if (!is_visible(value)) return Refused{400, "a field has a character beyond ASCII", {}};
       seen.at(i) = value;
     }

@@ -28,7 +28,7 @@ bool Recovery::part_is_whole(const UploadRow& row) {
   bool whole = row.durable == 0 ||
                (digest_of(files_, file, row.segment_start, bytes, digest) == 0 && digest.digest() == row.segment);
   if (whole && size > row.durable) {
-    to_do(fmt::format("{} ends with {} bytes that nobody was told of", path, size - row.durable));
+    to_do(fmt::format("{} ends with {} bytes that were never acknowledged", path, size - row.durable));
     if (options_.repair) cut_off(file, row);
   }
   files_.close(file);
@@ -55,7 +55,7 @@ void Recovery::check_uploads() {
       continue;
     }
     if (is_open(row)) {
-      problem("upload " + row.id + " has lost bytes: it must begin again");
+      problem("upload " + row.id + " has lost bytes: it must start again");
       if (exists(part)) set_aside(part, quarantine_folder(metadata.job), row.id + ".part");
     }
     change([id = row.id](Manifest& manifest) { manifest.remove_upload(id); });
@@ -106,7 +106,7 @@ void Recovery::check_reports_of(const std::string& job) {
       ++row;
       continue;
     }
-    readable ? problem(folder + " is not whole: it is made again")
+    readable ? problem(folder + " is not complete: it is made again")
              : to_do(folder + " was being made: it is made again");
     change([job, generation = row->first](Manifest& manifest) { manifest.remove_report(job, generation); });
     row = rows.erase(row);

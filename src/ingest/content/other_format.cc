@@ -16,7 +16,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr const char* kTorchProfiler = "record the same steps with torch.profiler, one file per rank";
-constexpr const char* kBesideTraces = "it tells nothing of time on GPUs: give the traces of torch.profiler instead";
+constexpr const char* kBesideTraces = "it has no GPU times: use the traces of torch.profiler instead";
 
 constexpr OtherFormat kXla = {"a profile of JAX or TensorFlow (XLA)", "skewscope reads traces of torch.profiler only"};
 constexpr OtherFormat kNsight = {"a report of Nsight", kTorchProfiler};
@@ -38,14 +38,14 @@ constexpr OtherFormat kExecution = {"an execution trace (Chakra)", kBesideTraces
 constexpr OtherFormat kPerfetto = {"a Perfetto trace (protobuf)",
                                    "export JSON: export_chrome_trace(\"rank0.json.gz\")"};
 constexpr OtherFormat kDatabase = {"an SQLite database, such as an export of Nsight or rocprof", kTorchProfiler};
-constexpr OtherFormat kArchive = {"an archive", "unpack it and give the directory"};
+constexpr OtherFormat kArchive = {"an archive", "unpack it and name the directory"};
 constexpr OtherFormat kCompressed = {"compressed in a way that is not read",
                                      "decompress it, or compress it with gzip or zstd"};
 constexpr OtherFormat kTwice = {"compressed twice", "decompress it once (gunzip)"};
 constexpr OtherFormat kWide = {"JSON in UTF-16 or UTF-32", "convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW.json"};
 constexpr OtherFormat kLines = {"JSON objects one per line",
                                 "make one document of them: jq -s '{traceEvents: .}' FILE > NEW.json"};
-constexpr OtherFormat kPage = {"a page of HTML or XML", "it came in place of the file: fetch that again"};
+constexpr OtherFormat kPage = {"a page of HTML or XML", "the download went wrong: fetch the file again"};
 constexpr OtherFormat kPointer = {"a pointer of Git LFS", "fetch the file itself: git lfs pull"};
 constexpr OtherFormat kUnfinished = {"left by a writer that has not finished",
                                      "wait for the rename, or name the file itself: what is in it is read"};

@@ -142,10 +142,9 @@ Finding not_reported(const std::vector<TraceFile>& files, const JobFiles& report
 }
 
 Finding copy_left_out(const TraceFile& copy, const TraceFile& original) {
-  return finding_of_file(
-      Severity::info, "copied-trace", copy.evidence.file,
-      "left out: a copy of another file's trace, with the same GPU rows at the same times. Used instead: " +
-          original.evidence.file);
+  return finding_of_file(Severity::info, "copied-trace", copy.evidence.file,
+                         "left out: a copy of another trace, with the same GPU rows at the same times. Used instead: " +
+                             original.evidence.file);
 }
 
 }  // namespace skewscope::ingest

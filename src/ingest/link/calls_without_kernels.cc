@@ -193,14 +193,14 @@ void report_calls_without_kernels(const CallsWithoutKernels& calls, FileContent&
   if (content.gpu.empty() && content.kernel_launches > 0) {
     const std::string made = lost > 0 ? fmt::format(" (calls made: {})", listed(calls.lost)) : "";
     return report(content, Severity::warning, "gpu-rows-lost", content.kernel_launches,
-                  fmt::format("{} kernels were launched and none was recorded: the GPU rows of this rank are "
-                              "missing, and what others wait for it is a lower bound{}",
+                  fmt::format("{} kernels were launched and none was recorded: the GPU rows of this rank are missing, "
+                              "so waiting for it is a lower bound{}",
                               content.kernel_launches, made));
   }
   if (content.gpu.empty() && lost > 0) {
     return report(content, Severity::warning, "no-gpu-activity", lost,
-                  fmt::format("{} {}calls were made ({}) and no GPU rows recorded: add the activity of the GPU, "
-                              "ProfilerActivity.CUDA (or XPU), to the profiler",
+                  fmt::format("{} {}calls were made ({}) and no GPU rows recorded: add ProfilerActivity.CUDA (or XPU) "
+                              "to the profiler's activities",
                               lost, backend_of(content), listed(calls.lost)));
   }
   std::map<CollectiveKind, int64_t> kinds;
@@ -211,19 +211,19 @@ void report_calls_without_kernels(const CallsWithoutKernels& calls, FileContent&
     copying_ns += call.copying_ns;
   }
   report(content, Severity::warning, "copied-collectives", std::ssize(calls.copied),
-         fmt::format("{} ran as copies, without a kernel: their copying ({}) is communication, their waiting is not in "
-                     "the trace",
+         fmt::format("{} ran as copies, without a kernel: their copying ({}) counts as communication, their waiting is "
+                     "not in the trace",
                      listed(kinds), human_duration(copying_ns)));
   if (const int64_t unknown = sum_of(calls.unknown); unknown > 0) {
     report(content, Severity::warning, "unknown-kernels", unknown,
-           fmt::format("{} ran as kernels that are not known to communicate: they count as computing, the first is {}; "
-                       "--kernels says what they do",
+           fmt::format("{} ran as kernels that are not known to communicate: they count as computing; the first is {}; "
+                       "list them with --kernels",
                        listed(calls.unknown), content.strings.view(calls.unknown_kernel)));
   }
   const auto served = static_cast<double>(content.gpu.comm_kernels.size());
   report(content, static_cast<double>(lost) > kMany * served ? Severity::warning : Severity::info,
          "calls-without-kernel", lost,
-         fmt::format("{} of this rank have a record and a range, but no kernel: their time is in no row",
+         fmt::format("{} of this rank have a record and a range, but no kernel: their time is missing",
                      listed(calls.lost)));
 }
 

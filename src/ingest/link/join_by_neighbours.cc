@@ -123,9 +123,9 @@ class NeighbourJoin {
 
 void join_by_neighbours(FileContent& content) {
   const int64_t joined = NeighbourJoin(content).join();
-  report(content, Severity::info, "joined-by-neighbours", joined,
-         "GPU rows that carry no correlation; taken to be of the calls between those that launched the rows around "
-         "them on their stream");
+  report(
+      content, Severity::info, "joined-by-neighbours", joined,
+      "GPU rows without correlation id; assigned to the calls between the launches of their neighbours on the stream");
 }
 
 }  // namespace skewscope::ingest

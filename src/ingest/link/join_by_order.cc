@@ -124,11 +124,11 @@ void join_by_order(FileContent& content) {
     ++joined;
   }
   report(content, Severity::info, "joined-by-order", joined,
-         "kernels of collectives that carry no correlation; on the stream of a group the k-th is taken for that "
-         "of the group's k-th launch");
+         "collective kernels without correlation id; the k-th kernel on a group's stream is assigned to the group's "
+         "k-th launch");
   report(content, Severity::warning, "order-unknown", open,
-         "kernels of collectives that carry no correlation, and neither order nor times tell which launch is "
-         "theirs; their group, operation and size are not known");
+         "collective kernels without correlation id; neither order nor time shows their launch, so group, operation "
+         "and size are unknown");
 }
 
 }  // namespace skewscope::ingest

@@ -67,7 +67,7 @@ class Linker {
   Linker(FileContent& content, int64_t ambiguous) : content_(content) {
     linked_.trace.steps = steps_of(content.steps);
     report(content, Severity::warning, "reused-correlation", ambiguous,
-           "GPU rows whose correlation id several launches before them share; each is taken to be of the latest");
+           "GPU rows whose correlation id several earlier launches share; each is assigned to the latest");
   }
 
   // What is no longer asked is given back before more is made: these rows are most of the memory of a large trace.
@@ -216,20 +216,22 @@ class Linker {
     const auto say = [&](FindingCode code, int64_t count, const char* message) {
       report(content_, Severity::info, code, count, message);
     };
-    say("orphan-kernels", orphans_, "GPU rows launched before recording began; counted, without step or CPU partner");
-    say("host-collectives", host_collectives_, "gloo collectives on the CPU beside GPU work; not among the calls");
+    say("orphan-kernels", orphans_,
+        "GPU rows were launched before recording started; they are counted, but not in any step");
+    say("host-collectives", host_collectives_,
+        "gloo collectives ran on the CPU during GPU work; they are not among the calls");
     say("computing-by-launch", computing_kernels_,
-        "kernels with a collective's word in their name that no operator of communication launched count as computing; "
-        "--kernels tells of kernels that communicate");
-    say("named-by-word", named_calls_,
-        "kernels count as collectives for a word in their name alone; --kernels tells what they do");
+        "kernels are named like a collective, but no communication operator launched them; they count as computing; "
+        "list communicating kernels with --kernels");
+    say("named-by-word", named_calls_, "kernels count as collectives by their name alone; --kernels can correct that");
     say("own-devices", own_calls_,
-        "calls are collectives among the GPUs of this process: each waits for the last of these, no rank is missing");
+        "calls are collectives among the GPUs of one process: each waits for the last of these GPUs, no rank is "
+        "missing");
     say("several-groups", several_groups_,
-        "kernels of batches of sends and receives in several groups; nothing tells who waited for whom in them");
+        "kernels send and receive in several groups at once; the trace does not show who waited for whom");
     say("several-kernels", continued_calls_,
-        "kernels that another one of the same operation precedes; counted as one call, from the first one's start "
-        "to the last one's end");
+        "kernels follow another one of the same operation; they count as one call, from the start of the first to the "
+        "end of the last");
   }
 
   std::optional<LaunchRow> launch_of(const CommKernel& kernel) const {

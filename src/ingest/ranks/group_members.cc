@@ -187,13 +187,13 @@ class GroupResolver {
       result_.findings.push_back(finding_of_job(
           Severity::warning, "ambiguous-group",
           "more ranks mention group \"" + std::get<0>(key) + "\" than its size of " + std::to_string(size) +
-              "; its members are not listed; calls are matched where their times prove the group",
+              "; its members are not listed; calls are matched where their times show the group",
           open));
     } else if (open > 0 && size != known) {
       result_.findings.push_back(finding_of_job(Severity::info, "members-unknown",
                                                 "group \"" + std::get<0>(key) + "\" has " + std::to_string(size) +
                                                     " members, " + std::to_string(known) +
-                                                    " are known; instances are lower bounds",
+                                                    " are known; waiting in its collectives is a lower bound",
                                                 open));
     }
   }

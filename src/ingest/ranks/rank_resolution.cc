@@ -60,8 +60,8 @@ class RankResolver {
     if (world_.size > 0 && world_.exact) {
       add_finding(result_.findings,
                   finding_of_job(Severity::warning, "world-size-disagreement",
-                                 "world size " + std::to_string(told) + " by --world-size, " +
-                                     to_string(world_.source) + " says " + std::to_string(world_.size)));
+                                 "--world-size says " + std::to_string(told) + " ranks, the traces say " +
+                                     std::to_string(world_.size) + " (" + to_string(world_.source) + ")"));
     }
     world_ = {told, WorldSizeSource::user, world_.exact};
   }
@@ -164,8 +164,8 @@ class RankResolver {
       add_finding(result_.findings,
                   finding_of_file(Severity::warning, "rank-doubtful", evidence_[first].file,
                                   source + " says rank " + std::to_string(claims_[first].front().rank) +
-                                      " here and in another file of the same time; all files go by " +
-                                      claims_[first][telling].source + ", which tells them apart",
+                                      " here and in another file of the same time; using for all files: " +
+                                      claims_[first][telling].source + ", which differs between them",
                                   static_cast<int64_t>(files.size())));
       for (const size_t i : files) {
         claims_[i].erase(claims_[i].begin(), claims_[i].begin() + static_cast<std::ptrdiff_t>(telling));
@@ -201,11 +201,10 @@ class RankResolver {
     add_coordinates(static_cast<int32_t>(places.size()), to_string(WorldSizeSource::file_count));
     for (size_t i = 0; i < evidence_.size(); ++i) {
       if (claims_[i].empty()) continue;
-      add_finding(result_.findings,
-                  finding_of_rank(Severity::info, "rank-from-local-rank", evidence_[i].file,
-                                  Rank(static_cast<int32_t>(claims_[i].front().rank)),
-                                  "only the coordinates in the names tell the files apart, and they count them; "
-                                  "taken as the ranks of the whole job"));
+      add_finding(result_.findings, finding_of_rank(Severity::info, "rank-from-local-rank", evidence_[i].file,
+                                                    Rank(static_cast<int32_t>(claims_[i].front().rank)),
+                                                    "the files differ only in the coordinates in their names, which "
+                                                    "count from 0; taken as the ranks of the whole job"));
     }
   }
 
@@ -267,8 +266,8 @@ class RankResolver {
       add_finding(result_.findings,
                   finding_of_rank(Severity::info, "rank-from-local-rank", evidence_[i].file,
                                   Rank(static_cast<int32_t>(ranks[i])),
-                                  "the number in the name repeats in every folder; taken as the place on a node, "
-                                  "nodes numbered by folder name (--rank-map says it for sure)"));
+                                  "the number in the name repeats in every folder; taken as the local rank, nodes "
+                                  "numbered by folder name (use --rank-map to be sure)"));
     }
   }
 
@@ -296,10 +295,8 @@ class RankResolver {
       if (claims_[i].empty()) continue;
       add_finding(
           result_.findings,
-          finding_of_rank(
-              Severity::info, "rank-from-name-number", evidence_[i].file, Rank(claims_[i].front().rank),
-              "only a number in the path counts the processes; taken as the rank (--rank-regex or --rank-map say "
-              "it for sure)"));
+          finding_of_rank(Severity::info, "rank-from-name-number", evidence_[i].file, Rank(claims_[i].front().rank),
+                          "taken from a number in the path (use --rank-regex or --rank-map to be sure)"));
     }
   }
 
@@ -311,7 +308,7 @@ class RankResolver {
       add_finding(result_.findings,
                   finding_of_rank(Severity::warning, "rank-conflict", evidence_[i].file, Rank(best.rank),
                                   best.source + " says rank " + std::to_string(best.rank) + ", " + other.source +
-                                      " says " + std::to_string(other.rank) + "; the former is taken"));
+                                      " says " + std::to_string(other.rank) + "; using the first"));
     }
     return {Rank(best.rank), best.source, false, best.local};
   }
@@ -343,17 +340,15 @@ class RankResolver {
       result_.files[i] = {Rank(number), alone ? "only file" : "synthetic", !alone, world_.size < 1};
       if (alone && one) {
         add_finding(result_.findings,
-                    finding_of_rank(
-                        Severity::info, "captures-of-one-process", evidence_[i].file, Rank(number),
-                        "the files differ in a number and follow each other in time; taken as captures of one process "
-                        "(--rank-map says otherwise)"));
+                    finding_of_rank(Severity::info, "captures-of-one-process", evidence_[i].file, Rank(number),
+                                    "the files differ in a number and follow each other in time; taken as recordings "
+                                    "of one process (use --rank-map otherwise)"));
       }
       if (alone) continue;
-      add_finding(
-          result_.findings,
-          finding_of_rank(Severity::warning, "rank-unknown", evidence_[i].file, Rank(number),
-                          "nothing tells the rank; number " + std::to_string(number) +
-                              " is made up, only single-rank tables of this file mean something (--rank-map helps)"));
+      add_finding(result_.findings,
+                  finding_of_rank(Severity::warning, "rank-unknown", evidence_[i].file, Rank(number),
+                                  "rank not found in file or name; treated as rank " + std::to_string(number) +
+                                      ", so only tables of this one rank are right; use --rank-map"));
     }
   }
 
@@ -367,10 +362,9 @@ class RankResolver {
     result_.world_size = std::max(world_.size, seen);
     result_.world_size_source = WorldSizeSource::file_count;
     if (world_.size > 0 || ranks.size() < 2) return;
-    add_finding(result_.findings,
-                finding_of_job(Severity::info, "world-size-unknown",
-                               "nothing tells how many ranks the job has; taken to be " + std::to_string(seen) +
-                                   ", as the files say: --world-size states it for sure"));
+    add_finding(result_.findings, finding_of_job(Severity::info, "world-size-unknown",
+                                                 "number of ranks not found; treated as " + std::to_string(seen) +
+                                                     ", the number of files; use --world-size"));
   }
 
   const std::vector<RankEvidence>& evidence_;

@@ -73,14 +73,13 @@ class Assigner {
           stay.push_back(i);
           continue;
         }
-        add_finding(
-            result_.findings,
-            finding_of_rank(
-                Severity::warning, "duplicate-rank", captures_[i].file, rank,
-                "left out: a second trace of rank " + std::to_string(rank.value) +
-                    " over the same time. Two jobs at once need a report each, files of other ranks --rank-map or "
-                    "--rank-regex. Used instead, with as many collective calls or more: " +
-                    captures_[*twin].file));
+        add_finding(result_.findings,
+                    finding_of_rank(
+                        Severity::warning, "duplicate-rank", captures_[i].file, rank,
+                        "left out: a second trace of rank " + std::to_string(rank.value) +
+                            " over the same time. For two jobs at once, make a report of each; if the rank is wrong, "
+                            "use --rank-map or --rank-regex. Used instead, with as many collective calls or more: " +
+                            captures_[*twin].file));
       }
       kept.insert(kept.end(), stay.begin(), stay.end());
     }
@@ -145,7 +144,7 @@ class Assigner {
         add_finding(result_.findings,
                     finding_of_rank(Severity::warning, "capture-apart", capture.file, capture.rank,
                                     "recorded " + std::to_string(gap_ns / 1'000'000'000) + " s away from " +
-                                        middle.file + ", with which it is compared; it may be of another run"));
+                                        middle.file + ", with which it is compared; it may belong to another run"));
       }
     }
   }

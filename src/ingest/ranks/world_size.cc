@@ -64,7 +64,7 @@ void report_absurd_answers(const std::vector<RankEvidence>& evidence, Findings& 
       add_finding(findings,
                   finding_of_file(Severity::warning, "world-size-not-believed", file.file,
                                   std::string(source.name) + " says " + std::to_string(size) +
-                                      " ranks, more than any job has or far more than all else says; not believed"));
+                                      " ranks, more than any job has or far more than everything else says; ignored"));
     }
   }
 }
@@ -99,12 +99,15 @@ WorldSize world_size_of(const std::vector<RankEvidence>& evidence, Findings& fin
       const int64_t size = source.answer(file);
       const bool at_least = source.name == kWidestGroup.name;  // groups smaller than the world are the rule
       const bool differs = at_least ? size > world.size : size != world.size;
-      if (size > 0 && differs) others += std::string(", ") + source.name + " says " + std::to_string(size);
+      if (size > 0 && differs) {
+        others += (others.empty() ? "" : ", ") + std::to_string(size) + " (" + source.name + ")";
+      }
     }
     if (others.empty()) continue;
-    add_finding(findings, finding_of_file(
-                              Severity::warning, "world-size-disagreement", file.file,
-                              "world size " + std::to_string(world.size) + " by " + to_string(world.source) + others));
+    add_finding(findings,
+                finding_of_file(Severity::warning, "world-size-disagreement", file.file,
+                                "this file says " + others + " ranks, the job has " + std::to_string(world.size) +
+                                    " (" + to_string(world.source) + "): part of another job?"));
   }
   return world;
 }

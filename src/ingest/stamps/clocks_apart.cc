@@ -148,8 +148,8 @@ bool bring_clocks_together(FileContent& content) {
   const int64_t shift_ns = shift_of(delays);
   move_gpu_rows(shift_ns, content);
   report(content, Severity::warning, "gpu-clock-apart", std::ssize(content.gpu.events.start),
-         fmt::format("GPU rows lie {} {} the calls that launched them: their clock counts from another moment "
-                     "than the host's; they were moved to where none begins before its launch",
+         fmt::format("GPU rows are {} {} the calls that launched them: GPU and host clock start at different moments; "
+                     "the rows were moved so that none starts before its launch",
                      long_time_words(shift_ns < 0 ? -shift_ns : shift_ns), shift_ns > 0 ? "before" : "behind"));
   return true;
 }

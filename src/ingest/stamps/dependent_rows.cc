@@ -82,8 +82,8 @@ class Predecessors {
     if (resident_ == 0) return false;
     for (const auto& [name, ns] : waited_) content_.kernel_grids.add_time(name, -ns);
     report(content_, Severity::info, "waiting-kernels", resident_,
-           fmt::format("{} of {} GPU rows are kernels that were resident while the one before them on their stream "
-                       "still ran (dependent launches, graphs); {} of them waited, and count from where that one ends",
+           fmt::format("{} of {} GPU rows are kernels that were resident while the previous one on their stream still "
+                       "ran (dependent launches, graphs); {} waited and count from the end of the previous one",
                        resident_, gpu_.size(), waiting_));
     return waiting_ > 0;
   }

@@ -77,7 +77,7 @@ class LateEnds {
       ++cut;
     }
     report("end-out-of-range", cut, furthest_ns,
-           "GPU rows end behind calls that waited for them, the end of recording, or all else that was recorded");
+           "GPU rows end after calls that waited for them, after recording, or after everything else");
   }
 
   void find_bounds() {
@@ -200,7 +200,7 @@ class LateEnds {
       furthest_ns = std::max(furthest_ns, late_ns);
       ++cut;
     }
-    report("launch-end-out-of-range", cut, furthest_ns, "calls of the host end behind all else that was recorded");
+    report("launch-end-out-of-range", cut, furthest_ns, "host calls end after everything else that was recorded");
   }
 
   // How far behind all else a row of the host may end.
@@ -236,7 +236,7 @@ class LateEnds {
       ++cut;
     }
     report("step-end-out-of-range", cut, furthest_ns,
-           "ProfilerStep ranges end behind the next one, or all else that was recorded");
+           "ProfilerStep ranges end after the next one, or after everything else");
     cut_calls(end);
   }
 
@@ -258,9 +258,9 @@ class LateEnds {
       furthest = std::max(furthest, late_ns);
       ++(on_host ? open : cut);
     }
-    report("call-end-out-of-range", cut, furthest_ns, "ranges of collectives on the host end behind recording");
-    report("call-end-not-known", open, furthest_open_ns,
-           "collectives on the host end behind recording or the last step", "their ends are not known");
+    report("call-end-out-of-range", cut, furthest_ns, "host ranges of collectives end after recording");
+    report("call-end-not-known", open, furthest_open_ns, "host collectives end after recording or after the last step",
+           "their ends are not known");
   }
 
   void report(FindingCode code, int64_t count, int64_t furthest_ns, const char* what, const char* done = "cut there") {

@@ -45,10 +45,9 @@ void restore_base_times(std::vector<TraceFile>& files) {
   for (TraceFile& file : files) {
     if (!file.usable || !counts_from_base(file)) continue;
     shift(file, *bases.begin());
-    file.linked.findings.push_back(
-        finding_of_file(Severity::warning, "base-time-lost", file.evidence.file,
-                        "its stamps count from a base that it does not tell; that of the other files was "
-                        "taken"));
+    file.linked.findings.push_back(finding_of_file(
+        Severity::warning, "base-time-lost", file.evidence.file,
+        "its time stamps count from a base that the file does not name; the base of the other files was used"));
   }
 }
 

@@ -95,7 +95,7 @@ void drop_repeated(FileContent& content) {
   }
   if (kept.size() == gpu.size()) return;
   report(content, Severity::warning, "repeated-events", std::ssize(gpu.start) - std::ssize(kept),
-         "GPU rows that stand in the file twice, alike in every respect; each counts once");
+         "GPU rows are in the file twice, identical in everything; each counts once");
   keep(kept, content);
 }
 
@@ -187,10 +187,9 @@ void clip_rows(FileContent& content) {
   for (const std::vector<size_t>& stream : streams_of(gpu)) {
     clipped += clip_stream(content.gpu, stream, window_ns, content.cut_rows);
   }
-  report(
-      content, Severity::warning, "overlapping-duration", clipped,
-      "GPU rows that run over the next row of their stream and are over 100 times the median; cut at the next start, "
-      "or to what others of their name take");
+  report(content, Severity::warning, "overlapping-duration", clipped,
+         "GPU rows run into the next row of their stream and take over 100 times the median; cut at the next start, or "
+         "to the usual time of that name");
   if (clipped > 0) sort_rows(content);
 }
 

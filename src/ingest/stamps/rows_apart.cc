@@ -53,10 +53,11 @@ class ApartRows {
     const auto away = [&](size_t, LocalNs start) { return away_words(start) + " them"; };
     const Column<LocalNs>&launched = content_.launches.events.start, &began = content_.gpu.events.start;
     drop_launches([&](size_t row) { return is_apart(launched[row]); },
-                  "calls of the host were stamped far from all others", away);
-    drop_gpu_rows([&](size_t row) { return is_apart(began[row]); }, "GPU rows were stamped far from all others", away);
+                  "host calls have time stamps far from all others", away);
+    drop_gpu_rows([&](size_t row) { return is_apart(began[row]); }, "GPU rows have time stamps far from all others",
+                  away);
     drop_steps([&](size_t row) { return is_apart(content_.steps[row].start); },
-               "ProfilerStep ranges were stamped far from all others", away);
+               "ProfilerStep ranges have time stamps far from all others", away);
     drop_host_calls();
     return true;
   }
@@ -80,16 +81,16 @@ class ApartRows {
       return !rows.empty();
     };
     const bool launches = drop(launches_out_of_turn(content_), [&](const auto& is_dropped, const auto& away) {
-      drop_launches(is_dropped, "calls of the host were stamped out of the order in which they were made", away);
+      drop_launches(is_dropped, "host calls have time stamps out of the order in which they were made", away);
     });
     const bool rows = drop(gpu_rows_out_of_turn(content_), [&](const auto& is_dropped, const auto& away) {
       drop_gpu_rows(is_dropped,
-                    "GPU rows were stamped before their own launch, behind rows launched after them, or behind calls "
-                    "that had waited for them",
+                    "GPU rows have time stamps before their own launch, after rows launched later, or after calls that "
+                    "had waited for them",
                     away);
     });
     drop(steps_out_of_turn(content_), [&](const auto& is_dropped, const auto& away) {
-      drop_steps(is_dropped, "ProfilerStep ranges were stamped where nothing was launched, and not where it was", away);
+      drop_steps(is_dropped, "ProfilerStep ranges have time stamps where nothing was launched", away);
     });
     return launches || rows;
   }
@@ -203,13 +204,13 @@ class ApartRows {
   // How far the first of them lies from what is real.
   std::string away_words(LocalNs start) const {
     return start < first_real_ ? long_time_words(first_real_ - start) + " before"
-                               : long_time_words(start - last_real_) + " behind";
+                               : long_time_words(start - last_real_) + " after";
   }
 
   void report(FindingCode code, int64_t count, LocalNs first, const char* what, const std::string& away,
               const char* consequence) {
     ingest::report(content_, Severity::warning, code, count,
-                   fmt::format("{}: {}, the first {}, at {} us of the file's stamps; {}", what, count, away,
+                   fmt::format("{}: {}, the first {}, at {} us in the file; {}", what, count, away,
                                (first.ns - content_.base_time_ns) / 1000, consequence));
   }
 
@@ -263,7 +264,7 @@ class ApartRows {
     const auto first = static_cast<size_t>(rows.first);
     const LocalNs start = launches.events.start[first];
     report("launch-out-of-range", rows.dropped, start, what, away(first, start),
-           "what they launched counts without step or CPU partner");
+           "their kernels are counted, but not in any step");
     std::vector<int32_t> place(launches.size(), -1);
     std::vector<LaunchRow> left;
     for (const int32_t row : rows.kept) {
@@ -283,7 +284,7 @@ class ApartRows {
     if (rows.dropped == 0) return;
     const auto first = static_cast<size_t>(rows.first);
     report("step-out-of-range", rows.dropped, steps[first].start, what, away(first, steps[first].start),
-           "they are no steps of this report");
+           "they do not count as steps");
     steps = gathered(steps, rows.kept);
   }
 
@@ -295,7 +296,7 @@ class ApartRows {
         ops.size(), [&](size_t row) { return is_apart(ops[row].start); }, [&](size_t row) { return ops[row].start; });
     if (rows.dropped == 0) return;
     const LocalNs first = ops[static_cast<size_t>(rows.first)].start;
-    report("call-out-of-range", rows.dropped, first, "collectives of the host were stamped far from all others",
+    report("call-out-of-range", rows.dropped, first, "host collectives have time stamps far from all others",
            away_words(first) + " them", "they were left out");
     ops = gathered(ops, rows.kept);
   }

@@ -94,12 +94,12 @@ struct OverlapFields {
       known<&Row::nodes>("nodes", "hosts that the ranks of each group lie on; null: hosts are not known"),
       field<&Row::groups>("groups", "groups of this kind"), field<&Row::op>("op", "the operation"),
       known<&Row::bytes_up_to>("bytes_up_to",
-                               "messages of at most so many bytes, and more than a tenth of it (1000: of any smaller "
-                               "size, too); null: sizes are not known"),
+                               "messages of at most so many bytes, and of more than a tenth of that (1000: of any "
+                               "smaller size, too); null: sizes are not known"),
       text<&Row::phase>("phase",
                         "part of the step in which the hosts launched the calls: backward by a thread of the backward "
                         "pass, optimizer within an Optimizer.step range, forward by the thread of the steps before the "
-                        "step's backward pass has launched all; null: nothing tells, as of messages outside of the "
+                        "step's backward pass has launched all; null: it is not known, as of messages outside of the "
                         "backward threads, and of calls behind the backward pass and outside of the optimizer's range"),
       field<&Row::calls>("calls", "calls of all ranks, also those that are in no instance"),
       field<&Row::time_ns>("time_ns", "length of the calls: wait, transfer and what was not split"),
@@ -133,7 +133,7 @@ struct OverlapModuleFields {
       text<&Row::phase>("phase",
                         "part of the step in which the hosts launched the calls: backward by a thread of the backward "
                         "pass, optimizer within an Optimizer.step range, forward by the thread of the steps before the "
-                        "step's backward pass has launched all; null: nothing tells, as of messages outside of the "
+                        "step's backward pass has launched all; null: it is not known, as of messages outside of the "
                         "backward threads, and of calls behind the backward pass and outside of the optimizer's range"),
       field<&Row::calls>("calls", "calls of all ranks, also those that are in no instance"),
       field<&Row::time_ns>("time_ns", "length of the calls: wait, transfer and what was not split"),
@@ -154,8 +154,8 @@ struct AllToAllFields {
       field<&Row::communicator>("communicator", "id of communicators[]"),
       field<&Row::calls>("calls", "all-to-alls of the group that were matched"),
       field<&Row::calls_with_sizes>("calls_with_sizes",
-                                    "of these: every member is there and tells how much it sent and received in all"),
-      field<&Row::bytes>("bytes", "sent by all members, in calls that tell it"),
+                                    "of these: every member is there and records how much it sent and received in all"),
+      field<&Row::bytes>("bytes", "sent by all members, in calls that record it"),
       field<&Row::dispatches>("dispatches",
                               "of calls_with_sizes: those that do not return what an earlier one of the step brought; "
                               "what follows is of them"),
@@ -168,14 +168,14 @@ struct AllToAllFields {
       known<&Row::busiest_share>("busiest_share", "its share of what all received"),
       field<&Row::waited_ns>("waited_ns",
                              "waiting in the group's next collective after each uneven dispatch, over members"),
-      field<&Row::waited_for_busiest_ns>("waited_for_busiest_ns",
-                                         "of it, charged to the ranks that had received most in the dispatch"));
+      field<&Row::waited_for_busiest_ns>(
+          "waited_for_busiest_ns", "part of waited_ns that the ranks cause which had received most in the dispatch"));
 };
 
 struct AllToAllRankFields {
   using Row = JobReport::AllToAll::Member;
-  static constexpr About kAbout = {"", "all_to_all_ranks",
-                                   "what a rank sent and received in all-to-alls of one group, in calls that tell it"};
+  static constexpr About kAbout = {
+      "", "all_to_all_ranks", "what a rank sent and received in all-to-alls of one group, in calls that record it"};
   static constexpr auto kFields =
       std::make_tuple(field<&Row::communicator>("communicator", "id of communicators[]"),
                       field<&Row::rank>("rank", "the rank"), field<&Row::sent_bytes>("sent_bytes", "what it sent"),
@@ -187,7 +187,7 @@ struct AllToAllPairFields {
   using Row = JobReport::AllToAll::Pair;
   static constexpr About kAbout = {
       "", "all_to_all",
-      "what one rank sent another in all-to-alls of one group, in calls that tell the size of each part"};
+      "what one rank sent another in all-to-alls of one group, in calls that record the size of each part"};
   static constexpr auto kFields = std::make_tuple(
       field<&Row::communicator>("communicator", "id of communicators[]"),
       field<&Row::sender>("sender", "rank that sent"), field<&Row::receiver>("receiver", "rank that received"),
@@ -198,7 +198,7 @@ struct BaselineFields {
   using Row = JobReport::BaselinePoint;
   static constexpr About kAbout = {"", "baseline", "what nccl-tests measured on these machines, as the user gave it"};
   static constexpr auto kFields =
-      std::make_tuple(field<&Row::op>("op", "the operation; empty where the file does not tell"),
+      std::make_tuple(field<&Row::op>("op", "the operation; empty where the file does not say"),
                       field<&Row::source>("source", "name of the file"), field<&Row::bytes>("bytes", "S"),
                       field<&Row::bus_bandwidth_gb_per_s>("bus_bandwidth_gb_per_s", "bus bandwidth"));
 };

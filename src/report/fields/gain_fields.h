@@ -11,12 +11,12 @@ struct LossFields {
   static constexpr About kAbout = {"losses", "losses", "what the job loses its time to"};
   static constexpr auto kFields = std::make_tuple(
       field<&Row::kind>("kind",
-                        "late_in_turn: no rank alone, but all at their peers' pace; launch_bound: GPUs idle until the "
-                        "next launch arrives"),
+                        "late_in_turn: no rank alone, but all as fast as their peers; launch_bound: GPUs idle until "
+                        "the next launch arrives"),
       field<&Row::component>("component", "row of components, whose length the gain is a share of"),
       field<&Row::ranks>("ranks", "that cause it; empty: all, or nobody in particular"),
       field<&Row::weight>("weight",
-                          "what losses are ordered by: gain_share, or half of it where it is at most so much"),
+                          "what losses are ordered by: gain_share, or half of that where it is at most so much"),
       field<&Row::gain_ns>("gain_ns", "by which the job would be shorter without it"),
       field<&Row::gain_share>("gain_share", "the same, of the job's length"),
       field<&Row::bound>("bound", "how the gain is meant"), field<&Row::why>("why", "what was seen"),
@@ -48,7 +48,7 @@ struct WhatIfFields {
   static constexpr auto kFields = std::make_tuple(
       known<&Row::recorded_ns>("recorded_ns", "as recorded"),
       known<&Row::replayed_ns>("replayed_ns", "replayed unchanged"),
-      known<&Row::balanced_ns>("balanced_ns", "with every rank at its peers' pace"),
+      known<&Row::balanced_ns>("balanced_ns", "with every rank as fast as its peers"),
       known<&Row::no_transfer_ns>("no_transfer_ns", "on a network that takes no time"),
       known<&Row::even_experts_ns>(
           "even_experts_ns",
@@ -91,7 +91,7 @@ struct OperationFields {
       known<&Row::hidden_saved_ns>(
           "hidden_saved_ns",
           "by which the job is shorter when nobody waits for these transfers, though everybody still for late members; "
-          "and no shorter than the longest rank's transfers of the operation, which still take their time beside "
+          "and no shorter than the longest rank's transfers of the operation, which still take their time during "
           "computation. At most that is what prefetching or overlapping them gains. null: not replayed, since more "
           "than transfer may follow the last arrivals known"),
       known<&Row::hidden_share>("hidden_saved_share",
@@ -137,11 +137,11 @@ struct PipelineFields {
                              "in collectives, summed over ranks; null: most messages could not be split"),
       known<&Row::bubble_share>("bubble_share", "bubble_ns / window_ns"),
       known<&Row::schedule_share>("schedule_share",
-                                  "of it, the bubble of this schedule with the same work evenly divided and no "
-                                  "transfer time: (stages - 1) / (virtual_stages x micro_batches) of the work"),
+                                  "part of bubble_share: the bubble of this schedule with the same work evenly divided "
+                                  "and no transfer time: (stages - 1) / (virtual_stages x micro_batches) of the work"),
       known<&Row::imbalance_share>("imbalance_share",
-                                   "of it, what stages of different lengths add; the rest is transfer on the way to a "
-                                   "rank, jitter and late ranks"),
+                                   "part of bubble_share: what stages of different lengths add; the rest is transfer "
+                                   "on the way to a rank, jitter and late ranks"),
       known<&Row::with_twice_micro_batches_share>(
           "with_twice_micro_batches_share",
           "bubble_share with twice as many micro-batches, each half as large and computed in half the time, what is "

@@ -38,8 +38,7 @@ struct FoundJobFields {
       field<&Row::files>("files", "traces of its ranks"),
       field<&Row::first_file>("first_file",
                               "the first of them by name, from the folder that holds those of all jobs found"),
-      field<&Row::ranks>("ranks", "ranks with a trace"),
-      unless_zero<&Row::world_size>("world_size", "null: nothing tells"),
+      field<&Row::ranks>("ranks", "ranks with a trace"), unless_zero<&Row::world_size>("world_size", "null: not known"),
       field<&Row::hosts>("hosts", "those that its traces name"),
       unless_zero<&Row::start_ns>("start_ns",
                                   "Unix time of its first event, by the clock of that rank; null: no event has a time"),
@@ -59,7 +58,7 @@ struct ClockFields {
                                   "half width of a 95 % interval against the reference of its session's largest "
                                   "component; null: unknown, as of all ranks outside it"),
       field<&Row::method>("method", "what was applied; wallclock: as recorded"),
-      field<&Row::aligned>("aligned", "tied by collectives to the reference of its session's largest component"),
+      field<&Row::aligned>("aligned", "aligned by collectives to the reference of its session's largest component"),
       field<&Row::component>("component", "row of components"),
       field<&Row::bend_ns>("bend_ns", "largest deviation from the line; 0 except for method bent"),
       known<&Row::proven_ns>("proven_ns",
@@ -122,7 +121,7 @@ struct RankFields {
           "launched and the host waited for no call, or it began while calls still ran, or the GPU copied"),
       field<&Row::unknown_communication_ns>(
           "unknown_communication_ns",
-          "of exposed_communication_ns: the trace does not tell: the next row's launch is not in it, or came long "
+          "of exposed_communication_ns: the trace does not show: the next row's launch is not in it, or came long "
           "after a pause of the host, or the row began long after the last call ended, or no row follows"),
       known<&Row::instant_calls_saved_ns>(
           "instant_calls_saved_ns",
@@ -146,7 +145,7 @@ struct RankFields {
                                    "as transfer, else as wait"),
       field<&Row::exposed_transfer_ns>("exposed_transfer_ns", "transfer while the rank computed nothing"),
       field<&Row::late_count>("late_count", "instances in which it arrived last"),
-      field<&Row::delay_caused_ns>("delay_caused_ns", "waiting of others charged to it where it arrived last"));
+      field<&Row::delay_caused_ns>("delay_caused_ns", "waiting of others that it causes where it arrived last"));
 };
 
 struct StragglerFields {
@@ -158,23 +157,25 @@ struct StragglerFields {
       field<&Row::late_count>("late_count", "instances in which it arrived last"),
       field<&Row::late_candidates>("late_candidates", "complete instances that were split, in which it took part"),
       field<&Row::late_share>("late_share", "late_count / late_candidates"),
-      field<&Row::wait_caused_ns>("wait_caused_ns", "waiting of others charged where it arrived last"),
+      field<&Row::wait_caused_ns>("wait_caused_ns", "waiting of others that it causes where it arrived last"),
       unless_none<&Row::cause>(
           "cause",
-          "what most of the wait that began with the rank comes of: slower_kernels, the same kernels, launched alike, "
+          "what most of the wait that the rank causes comes from: slower_kernels, the same kernels, launched alike, "
           "took longer; other_kernels, it ran more or others; other_shapes, the same kernels as often, on other grids; "
           "copies; transfer_elsewhere and wait_elsewhere, in its other groups; host, its host launched late; idle; "
           "program, what ranks of the same program spend, too; null: not determined"),
       where<&Row::cause_share, &is_given<&Row::cause>>("cause_share", "what of wait_originated_ns that cause has"),
-      unless_none<&Row::standing>("standing", "whether its replay stands out from innocent ranks; null: not replayed"),
-      field<&Row::wait_originated_ns>("wait_originated_ns",
-                                      "waiting of others charged to it after blame moved back through the groups"),
-      where<&Row::saved_ns, &is_given<&Row::standing>>("saved_ns",
-                                                       "by which the job is shorter with this rank at its peers' pace"),
+      unless_none<&Row::standing>(
+          "standing",
+          "whether the simulated job gets clearly faster with this rank as fast as its peers; null: not replayed"),
+      field<&Row::wait_originated_ns>(
+          "wait_originated_ns", "waiting of others that it causes, also through ranks that it held up in other groups"),
+      where<&Row::saved_ns, &is_given<&Row::standing>>(
+          "saved_ns", "by which the job is shorter with this rank as fast as its peers"),
       where<&Row::saved_at_least, &is_given<&Row::standing>>(
           "saved_at_least", "whether saved_ns is a bound: see what_if; null: not replayed"),
       where<&Row::saved_share, &is_given<&Row::standing>>(
-          "saved_share", "of what the job is shorter with every rank at its peers' pace"),
+          "saved_share", "of what the job is shorter with every rank as fast as its peers"),
       unless_none<&Row::pattern>("pattern", "null: it was never last"));
 };
 
@@ -198,11 +199,11 @@ struct StepFields {
                                     "(ranks[].blocking_communication_ns) while the call waited for other members"),
       field<&Row::blocking_transfer_ns>("blocking_transfer_ns", "the same while the call moved bytes"),
       field<&Row::blocking_unattributed_ns>("blocking_unattributed_ns",
-                                            "the same of calls that are not split, or whose error bar is not known"),
+                                            "the same of calls that are not split, or whose uncertainty is not known"),
       unless_none<&Row::blocked_by>(
           "blocked_by",
           "what of the blocking time waiting for others is: transfer, a third at most; arrival_skew, two thirds at "
-          "least; mixed, in between; inconclusive, error bars of the waits and calls that are not split leave more "
+          "least; mixed, in between; inconclusive, uncertainties of the waits and calls that are not split leave more "
           "than a third of the time open; null, nothing blocked"));
 };
 
@@ -222,11 +223,11 @@ struct ComponentStepFields {
                                     "(ranks[].blocking_communication_ns) while the call waited for other members"),
       field<&Row::blocking_transfer_ns>("blocking_transfer_ns", "the same while the call moved bytes"),
       field<&Row::blocking_unattributed_ns>("blocking_unattributed_ns",
-                                            "the same of calls that are not split, or whose error bar is not known"),
+                                            "the same of calls that are not split, or whose uncertainty is not known"),
       unless_none<&Row::blocked_by>(
           "blocked_by",
           "what of the blocking time waiting for others is: transfer, a third at most; arrival_skew, two thirds at "
-          "least; mixed, in between; inconclusive, error bars of the waits and calls that are not split leave more "
+          "least; mixed, in between; inconclusive, uncertainties of the waits and calls that are not split leave more "
           "than a third of the time open; null, nothing blocked"));
 };
 
@@ -273,7 +274,7 @@ struct CauseFields {
       field<&Row::rank>("rank", "the rank"), field<&Row::cause>("cause", "what it was, as in stragglers[]"),
       field<&Row::lateness_ns>("lateness_ns",
                                "where it was last: its time since the members last left together, less the median's"),
-      field<&Row::wait_originated_ns>("wait_originated_ns", "waiting of others that began with it for this cause"));
+      field<&Row::wait_originated_ns>("wait_originated_ns", "waiting of others that it causes for this reason"));
 };
 
 struct FlowFields {

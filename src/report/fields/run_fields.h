@@ -48,7 +48,7 @@ struct ScaleCauseFields {
       field<&Row::kind>("kind", "rank, communicator, operator, host (launches late), idle (otherwise), or other"),
       field<&Row::ranks>("ranks", "of kind rank: who; of kind host: whose hosts; of a wait: whom it is for"),
       text<&Row::communicator>("communicator", "of kind communicator: what those of this role are called"),
-      field<&Row::communicators>("communicators", "ids in the larger run that stand out, else all of that role"),
+      field<&Row::communicators>("communicators", "ids in the larger run that explain it, else all of that role"),
       text<&Row::op>("op", "the operation"), text<&Row::dtype>("dtype", "element type"),
       text<&Row::name>("name", "of kind operator: the kernel"),
       known_rounded<&Row::before_ns>("before_ns", "per rank and step, at the smaller size"),

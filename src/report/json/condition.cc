@@ -258,7 +258,7 @@ Result<RuleOutcome> check_rule(const JobReport& job, const std::string& expressi
     if (checked.ok()) return checked;
     std::string names;
     for (const auto& known : report::kMetrics) names += fmt::format(" {}", known.name);
-    return Error{ErrorKind::usage, fmt::format("{}; names besides are{}", checked.error().message, names)};
+    return Error{ErrorKind::usage, fmt::format("{}; other names are{}", checked.error().message, names)};
   }
   std::vector<double> values;
   const auto add = [&](const JobReport& one) {

@@ -92,7 +92,7 @@ void add_ranks(const JobReport& report, MetricLines& lines) {
       lines.sample(fmt::format("rank=\"{}\",host=\"{}\",state=\"{}\"", r.rank, label(r.host), state), seconds(ns));
     }
   }
-  lines.family("skewscope_wait_caused_seconds", "gauge", "Waiting of others that was charged to a rank.");
+  lines.family("skewscope_wait_caused_seconds", "gauge", "Waiting of others that a rank causes.");
   for (const JobReport::RankRow& r : report.ranks) {
     lines.sample(fmt::format("rank=\"{}\",host=\"{}\"", r.rank, label(r.host)), seconds(r.delay_caused_ns));
   }

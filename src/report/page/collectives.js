@@ -40,7 +40,7 @@ function linkNote(groups, baselines) {
   const without = groups.filter((group) => (group.link_peak_gb_per_s ?? null) === null);
   const notes = [];
   if (without.length < groups.length) notes.push("Dashed: what the link can do, all ports in one direction; no ring exceeds it, reductions in the network may.");
-  if (without.some((group) => group.nodes > 1)) notes.push("Between nodes no peak is drawn: --network-peak tells it.");
+  if (without.some((group) => group.nodes > 1)) notes.push("Between nodes no peak is drawn: set it with --network-peak.");
   if (without.some((group) => group.nodes === 1)) notes.push("Within nodes no peak is drawn where the link of a device is not known.");
   if (without.some((group) => !(group.nodes > 0))) notes.push("No peak is drawn where hosts are not known.");
   if (baselines.length > 0) notes.push("Dotted: nccl-tests, out of place.");

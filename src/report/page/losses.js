@@ -79,7 +79,7 @@ function between(data, from, to) {
   const known = from.global !== null && to.global !== null && drawn.length > 0;
   return element("div", {}, element("h3", {}, `From ${from.world_size} to ${to.world_size} ranks`),
     known ? waterfall(title, from.global, to.global, drawn) : element("p", {}, "The efficiencies of these sizes are not determined."),
-    causes.length === 0 ? element("p", {}, "No rank, communicator or operator stands out.")
+    causes.length === 0 ? element("p", {}, "No rank, communicator or operator explains a loss.")
       : dataTable(data, "loss_causes", kCauses, { rows: causes, sortBy: "points" }));
 }
 

@@ -15,7 +15,7 @@ const kMeanings = {
   count: "How many times this happened.",
   calls: "Number of calls, counted on every rank.",
   phase: "Part of the training step: forward, backward or optimizer.",
-  time_ns: "Time in these calls, summed over ranks; in seconds and parts of it.",
+  time_ns: "Time in these calls, summed over ranks; in seconds and parts of a second.",
   hidden_share: "Share of the communication time during which the GPU computed, in per cent.",
   hidden_saved_share: "How much shorter the job would be if nobody waited for these transfers, at most; in per cent of its length.",
   faster_saved_share: "How much shorter the job would be if these transfers took half as long; in per cent of its length.",

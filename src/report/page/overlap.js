@@ -57,10 +57,10 @@ export function overlapSection(data) {
     ...(exchanged.length === 0 ? [] : [
       element("h3", {}, "All-to-alls: who receives most"),
       element("p", { class: "soft" }, "What the rank that receives most receives, in means of its group: over all dispatches, and in each whoever it is. "
-        + "Waited behind: in the group's next collective; of it, what is charged to who had received most. From whom to whom: tables/all_to_all.csv."),
+        + "Waiting after: in the group's next collective, and how much of that the busiest rank causes. From whom to whom: tables/all_to_all.csv."),
       dataTable(data, "all_to_all_groups", [
         ["communicator", "Group", { text: (row) => names.nameOf(row.communicator) }], ["calls", "Calls"], ["bytes", "Sent", { text: (row) => bytes(row.bytes) }],
         ["busiest_rank", "Busiest rank", { text: (row) => known(row.busiest_rank, String) }],
         ["imbalance", "receives", { text: (row) => times(row.imbalance) }], ["imbalance_per_call", "In each call", { text: (row) => times(row.imbalance_per_call) }],
-        ["waited_ns", "Waited behind"], ["waited_for_busiest_ns", "for the busiest"]], { sortBy: "waited_ns" })]));
+        ["waited_ns", "Waiting after"], ["waited_for_busiest_ns", "for the busiest"]], { sortBy: "waited_ns" })]));
 }

@@ -7,7 +7,7 @@ import { dataTable, records } from "./table.js";
 export const kTrust = { good: "✓", doubtful: "▲", bad: "✕" };
 
 // What the data calls its points, in the words of the field.
-const kLabels = { "Told apart": "Split into waiting and transfer", Findings: "Notes on the input" };
+const kLabels = { Split: "Split into waiting and transfer", Findings: "Notes on the input" };
 
 function strip(quality) {
   return element("ul", { class: "strip", "aria-label": "Data quality" }, ...quality.map((point) => element("li", {},

@@ -15,7 +15,7 @@ export function scaleHeading(data) {
 }
 
 export function scaleVerdict(data) {
-  return card("", data.verdict, [["Why", asWritten(data.why || "no rank, communicator or operator stands out")],
+  return card("", data.verdict, [["Why", asWritten(data.why || "no rank, communicator or operator explains the loss")],
     ["Scaling", asWritten(data.scaling_words)], ["Projection", asWritten(data.projection_words)]]);
 }
 
@@ -114,7 +114,7 @@ export function curvesSection(data) {
   const of = (title, ...content) => element("div", {}, element("h3", {}, title), ...content);
   return section("curves", "Against the number of GPUs",
     element("p", { class: "soft" }, "Dashed: ideal scaling from the smallest run. Bars: standard error of the mean over the steps that all "
-      + `ranks recorded; none where there is one step.${projected ? " Beyond the measured sizes, orange: projection with its 95 % interval." : ""}`),
+      + `ranks recorded; none where there is one step.${projected ? " Orange, for larger sizes: projection with its 95 % interval." : ""}`),
     element("div", { class: "pair" }, of("Step time", stepCurve(data, runs)), of("Speed-up", speedupCurve(runs))),
     element("div", { class: "pair" }, of("Throughput per GPU, of the smallest run's", throughputCurve(runs)),
       of("Efficiencies", efficiencyCurve(runs))));

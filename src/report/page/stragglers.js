@@ -8,7 +8,7 @@ import { dataTable, records } from "./table.js";
 import { waitingIsKnown } from "./verdict.js";
 
 // With a "?": likely, but not proven.
-const kCauses = { "host?": "host late (likely)", "idle?": "GPU idle, reason unknown", "program?": "pipeline schedule", "transfer elsewhere?": "held up in another group" };
+const kCauses = { "host?": "host late (likely)", "idle?": "GPU idle, reason unknown", "program?": "pipeline schedule", "transfer elsewhere?": "transfer of another group (likely)", "wait elsewhere?": "held up in another group" };
 export const causeWords = (cause) => kCauses[(cause ?? "–").replaceAll("_", " ")] ?? (cause ?? "–").replaceAll("_", " ").replace(/\?$/, (sign) => (sign ? " (likely)" : ""));
 
 export function stragglersSection(data) {

@@ -69,7 +69,7 @@ std::string receiving_words(const JobReport& report, int32_t rank) {
     if (most == nullptr || group.imbalance > most->imbalance) most = &group;
   }
   if (most == nullptr) return "";
-  return fmt::format("receives {} times the mean of its group's tokens", human_number(most->imbalance));
+  return fmt::format("receives {} times as many tokens as the mean of its group", human_number(most->imbalance));
 }
 
 void add_uneven_groups(const JobReport& report, Findings& out) {
@@ -80,9 +80,8 @@ void add_uneven_groups(const JobReport& report, Findings& out) {
     f.code = "uneven-all-to-all";
     f.count = group.dispatches;
     f.message = fmt::format(
-        "in all-to-alls of group #{} rank {} receives {} times the mean, who receives most in a call {} times; {} of "
-        "the "
-        "wait behind them ({}) is charged to who received most",
+        "in all-to-alls of group {} rank {} receives {} times the mean, and the busiest rank of a call {} times; the "
+        "busiest ranks cause {} of the waiting after these calls ({})",
         group.communicator, group.busiest_rank, human_number(group.imbalance), human_number(group.imbalance_per_call),
         percent_of(group.waited_for_busiest_ns, group.waited_ns), human_duration(group.waited_ns));
     out.push_back(std::move(f));

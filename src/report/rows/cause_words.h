@@ -9,6 +9,8 @@ namespace skewscope::report {
 
 struct CauseWords {
   LateCause cause;
+  const char* label;       // in a table, where a replay confirms it
+  const char* likely;      // and where none does
   const char* because;     // of one rank
   const char* because_of;  // of several
   const char* next;        // {}: "rank 5's", "ranks 4-7's"

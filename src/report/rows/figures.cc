@@ -31,6 +31,12 @@ std::optional<double> share(int64_t part, int64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
 }
 
+std::string spoken_percent(double ratio) {
+  const std::string percent = human_percent(ratio);
+  if (percent.front() == '<') return "under " + percent.substr(1);
+  return percent.front() == '>' ? "over " + percent.substr(1) : percent;
+}
+
 std::string percent_of(int64_t part, int64_t whole) { return human_percent(share(part, whole).value_or(0)); }
 
 }  // namespace skewscope::report

@@ -26,5 +26,7 @@ Figures figures_of(const JobReport& report);
 std::optional<double> share(int64_t part, int64_t whole);
 // The same in words: "12 %"; of nothing, "0 %".
 std::string percent_of(int64_t part, int64_t whole);
+// As a sentence has it: "12 %", "under 1 %", "over 99 %".
+std::string spoken_percent(double ratio);
 
 }  // namespace skewscope::report

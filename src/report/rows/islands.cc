@@ -131,7 +131,7 @@ std::string component_words(const JobReport& report) {
   } else {
     for (size_t k = 0; k < std::min(count, kMostSizes); ++k)
       words += fmt::format("{}{}", k == 0 ? "" : " + ", sizes[k]);
-    words += count > kMostSizes ? " + .. ranks" : " ranks";
+    words += count > kMostSizes ? " and more ranks" : " ranks";
   }
   return fmt::format("{} components ({}), not compared", count, words);
 }

@@ -2,18 +2,18 @@
 // no repair of one rank takes away, while transfers that nothing hides, or launches that come late, could be mended.
 // Idea: each loss is given as what the job would gain without it, as a share of the job's length, and says whether that
 // is the gain itself, at least, or at most so much:
-//   straggler        replayed with the rank at its peers' pace; not replayed, at most the exposed wait begun with it
+//   straggler        replayed with the rank as fast as its peers; not replayed, at most the exposed wait it causes
 //   together, stages the same of several ranks, and of stages of even length
 //   pipeline bubble  at most what twice the micro-batches gain; where uneven stages make most of it, what they add
-//   late in turn     replayed with every rank at its peers' pace, where that is far more than any one gains
+//   late in turn     replayed with every rank as fast as its peers, where that is far more than any one gains
 //   slow links       at most the exposed transfer beyond what groups alike take (slow_groups.h)
 //   exposed transfer at most what a network that takes no time gains; not replayed, the exposed transfer
 //   launch-bound     at most the time in which GPUs idled until a launch arrived
 //   exposed copies   at most their time
 //   waiting          at most the exposed wait, where nobody can be named and the job was not replayed
 // A bound counts half against a gain: the most that can be won is seldom won. Less than 2 % is not listed.
-// A rank is named when its replay stands out, or a fifth of all wait began with it, beyond what its program takes, and
-// half as much again as an equal share; it is called the cause only where its replay stands out, else a suspect.
+// A rank is named when its replay is far shorter, or it causes a fifth of all wait, beyond what its program takes, and
+// half as much again as an equal share; it is a probable straggler unless its replay confirms it.
 #include "losses.h"
 
 #include <fmt/format.h>
@@ -116,9 +116,6 @@ class LossList {
   double saved_part(int64_t saved_ns) const { return share(saved_ns, report_.what_if.replayed_ns).value_or(0); }
   // What replays say: where peers are held up themselves, at least that.
   GainBound replay_bound() const { return report_.what_if.saved_at_least ? GainBound::at_least : GainBound::exact; }
-  std::string saved_words(double part) const {
-    return (report_.what_if.saved_at_least ? "at least " : "") + human_percent(part);
-  }
   double part_of_time(int64_t ns) const { return share(ns, all_ranks_ns_).value_or(0); }
   // Of calls that overlap, as gloo's threads run them, each nanosecond counts once: no rank waits longer than it runs.
   int64_t exposed_wait_ns() const { return f_.exposed_wait_ns; }
@@ -146,9 +143,8 @@ class LossList {
 
   std::string straggler_words(const JobReport::Straggler& s) const {
     std::string text =
-        fmt::format("Rank {} is the {}: {} of the wait began with it ({} charged directly)", s.rank,
-                    s.standing == Standing::cause ? "cause" : "suspect", percent_of(s.wait_originated_ns, f_.wait_ns),
-                    percent_of(s.wait_caused_ns, f_.wait_ns));
+        fmt::format("Rank {}{} causes {} of all waiting", s.rank, s.standing == Standing::cause ? "" : " probably",
+                    spoken_percent(share(s.wait_originated_ns, f_.wait_ns).value_or(0)));
     // Against peers of which some are missing, a victim may look as if it did other things.
     const bool sure = s.standing == Standing::cause || report_.job.ranks_missing.empty();
     const CauseWords* words = sure ? wording_of(s.cause) : nullptr;
@@ -158,7 +154,7 @@ class LossList {
     } else {
       text += words == nullptr ? "." : fmt::format(": {}.", words->because);
     }
-    if (s.saved_ns > 0) text += fmt::format(" Its peers' pace saves {}.", saved_words(saved_part(s.saved_ns)));
+    if (s.standing == Standing::cause) text += " A simulation of the job confirms it.";
     return text;
   }
 
@@ -194,10 +190,10 @@ class LossList {
     const std::string node = own_node(report_, w.together);
     const double gain = saved_part(w.together_saved_ns);
     add(LossKind::stragglers_together, gain, replay_bound(), w.together,
-        fmt::format("ranks {} together", human_ranks(w.together)),
-        fmt::format("Ranks {} are the cause together: {} of the wait began with them{}. Their peers' pace saves {}.",
-                    human_ranks(w.together), percent_of(began_ns, f_.wait_ns),
-                    words == nullptr ? "" : fmt::format(": {}", words->because_of), saved_words(gain)),
+        fmt::format("ranks {}", human_ranks(w.together)),
+        fmt::format("Ranks {} together cause {} of all waiting{}. A simulation of the job confirms it.",
+                    human_ranks(w.together), spoken_percent(share(began_ns, f_.wait_ns).value_or(0)),
+                    words == nullptr ? "" : fmt::format(": {}", words->because_of)),
         node.empty() ? "Look at what these ranks share: input, part of the model, place in the network."
                      : fmt::format("These are the ranks of {}: look at its cooling, power, input and load.", node));
   }
@@ -208,11 +204,10 @@ class LossList {
     const double gain = saved_part(w.replayed_ns - w.balanced_ns);
     if (gain <= kFarMore * largest_gain()) return;
     const CauseWords* words = wording_of(report_.stragglers.front().cause);
-    add(LossKind::late_in_turn, gain, replay_bound(), {}, "ranks that are late in turn",
-        fmt::format("Ranks are late in turn: all at their peers' pace, the job is {} shorter; most wait began with {}.",
-                    saved_words(gain), most_words(report_, f_)),
+    add(LossKind::late_in_turn, gain, replay_bound(), {}, "alternating stragglers",
+        fmt::format("Different ranks are late at different times; {}.", most_words(report_, f_)),
         words == nullptr || words->cause == LateCause::program
-            ? "See tables/causes.csv for what each rank did longer than its peers."
+            ? "See tables/causes.csv: what each rank did for longer than its peers."
             : fmt::format(fmt::runtime(words->next), "each rank's"));
   }
 
@@ -228,11 +223,11 @@ class LossList {
     const auto in_step = [&](int64_t ns) { return human_duration(ns / std::max<int64_t>(1, w.steps)); };
     const bool is_one = longest.ranks.size() == 1;
     return fmt::format(
-        "Rank{} {} run{} a longer part of the program than the others: {}{} of work, the others up to {}; evenly "
-        "divided {}. Balanced, the job is {} shorter.",
+        "Rank{} {} run{} the longest part of the program: {} of work{}, against at most {} elsewhere and {} if work "
+        "were "
+        "evenly divided.",
         is_one ? "" : "s", human_ranks(longest.ranks), is_one ? "s" : "", in_step(longest.work_ns),
-        w.steps > 0 ? " a step" : "", in_step(others_ns), in_step(all_ns / std::max<int64_t>(1, ranks)),
-        (longest.saved_at_least ? "at least " : "") + human_percent(saved_part(longest.saved_ns)));
+        w.steps > 0 ? " a step" : "", in_step(others_ns), in_step(all_ns / std::max<int64_t>(1, ranks)));
   }
 
   void add_long_stage() {
@@ -242,8 +237,8 @@ class LossList {
     if (longest == programs.end()) return;
     add(LossKind::long_stage, saved_part(longest->saved_ns),
         longest->saved_at_least ? GainBound::at_least : GainBound::exact, longest->ranks,
-        fmt::format("the stage of ranks {}", human_ranks(longest->ranks)), stage_words(*longest),
-        "Move work from their stage to the others.");
+        fmt::format("the long stage of ranks {}", human_ranks(longest->ranks)), stage_words(*longest),
+        "Move work from this stage to the others.");
   }
 
   // Where the schedule and uneven stages make most of it: late ranks are losses of their own.
@@ -264,11 +259,11 @@ class LossList {
     const double lost = share(most.excess_ns, f_.total_ns / std::ssize(report_.ranks)).value_or(0);
     const std::string ranks = human_ranks(most.group->ranks);
     add(LossKind::slow_links, lost, GainBound::at_most, most.group->ranks, fmt::format("the links of ranks {}", ranks),
-        fmt::format("Group #{} (ranks {}) moves bytes at {} GB/s, groups like it at {}: that costs up to {} of GPU "
+        fmt::format("Group {} (ranks {}) moves {} GB/s where similar groups move {}: that costs up to {} of GPU "
                     "time.",
                     most.group->id, ranks, human_number(most.gb_per_s), human_number(most.peers_gb_per_s),
                     human_percent(lost)),
-        fmt::format("Check the links of ranks {}: NICs, cables, routes, what else uses them.", ranks));
+        fmt::format("Check the links of ranks {}: NICs, cables, routes, other traffic.", ranks));
   }
 
   void add_waiting() {
@@ -276,9 +271,9 @@ class LossList {
     if (named || report_.stragglers.empty() || (replayed() && report_.what_if.balanced_ns >= 0)) return;
     const bool program = report_.stragglers.front().cause == LateCause::program;
     add_most(LossKind::waiting, part_of_time(exposed_wait_ns()), "waiting",
-             fmt::format("No straggler stands out: most wait began with {}.", most_words(report_, f_)),
+             fmt::format("No rank is a clear straggler; {}.", most_words(report_, f_)),
              program ? wording_of(LateCause::program)->next
-                     : "See tables/causes.csv for what each rank did longer than its peers.");
+                     : "See tables/causes.csv: what each rank did for longer than its peers.");
   }
 
   // The operation of one kind of group whose transfer is exposed most.
@@ -300,7 +295,7 @@ class LossList {
 
   std::string transfer_advice(const JobReport::CollectiveRow& row) const {
     if (row.bytes > 0 && row.bytes <= kSmallMessage) {
-      return "Its messages are small: send fewer and larger ones (buckets, fusion), or hide them behind computing.";
+      return "Messages are small: send fewer, larger ones (buckets, fusion), or overlap them with computing.";
     }
     const auto group = std::find_if(report_.communicators.begin(), report_.communicators.end(),
                                     [&](const auto& c) { return c.id == row.communicator; });
@@ -308,10 +303,10 @@ class LossList {
     if (group != report_.communicators.end() && group->link_peak_gb_per_s > 0 && row.bus_bandwidth_gb_per_s.count > 0 &&
         bus < kSlowForItsLink * group->link_peak_gb_per_s) {
       return fmt::format(
-          "It moves {} GB/s, its link can {}: check routes and NCCL's settings; hide it behind computing.",
+          "It moves {} GB/s on a link of {} GB/s: check routes and NCCL's settings, and overlap it with computing.",
           human_number(bus), human_number(group->link_peak_gb_per_s));
     }
-    return fmt::format("Hide {} behind computing (prefetch, buckets), move fewer bytes, or use faster links.",
+    return fmt::format("Overlap {} with computing (prefetch, buckets), move fewer bytes, or use faster links.",
                        to_string(row.op));
   }
 
@@ -322,33 +317,35 @@ class LossList {
     const double gain = replayed() && w.no_transfer_ns >= 0 ? saved_part(w.replayed_ns - w.no_transfer_ns) : taken;
     const Exposed most = most_exposed();
     // Nobody knows what a CPU job computes meanwhile.
-    std::string why = f_.total_ns > 0
-                          ? fmt::format("Transfer that no computing hides takes {} of GPU time", human_percent(taken))
-                          : fmt::format("Transfer takes {} of the time", human_percent(taken));
+    std::string why = f_.total_ns > 0 ? fmt::format("Exposed transfer takes {} of GPU time", spoken_percent(taken))
+                                      : fmt::format("Transfer takes {} of the time", spoken_percent(taken));
     if (most.most != nullptr && most.ns > 0) {
       const std::string size = most.most->bytes > 0 ? fmt::format(" of {}", human_bytes(most.most->bytes)) : "";
-      why += fmt::format(", {} of it in {}{}", percent_of(std::min(most.ns, exposed_ns), exposed_ns),
-                         to_string(most.most->op), size);
+      why += fmt::format("; {}{} makes up {} of that", to_string(most.most->op), size,
+                         spoken_percent(share(std::min(most.ns, exposed_ns), exposed_ns).value_or(0)));
     }
     const bool known = most.most != nullptr && most.ns > 0;
     add_most(LossKind::exposed_transfer, gain, "exposed transfer", why + ".",
-             known ? transfer_advice(*most.most) : "Hide communication behind computing, or move fewer bytes.");
+             known ? transfer_advice(*most.most) : "Overlap communication with computing, or move fewer bytes.");
   }
 
   void add_launch_bound() {
     int64_t idle_ns = 0;
     for (const JobReport::RankRow& row : report_.ranks) idle_ns += row.idle_host_wait_ns;
     const double idle = part_of_time(idle_ns);
-    add_most(LossKind::launch_bound, idle, "GPUs that wait for launches",
-             fmt::format("GPUs wait for launches {} of the time.", human_percent(idle)),
-             "Launch less or larger (compile, CUDA graphs, batches); skewscope rank FILE shows what one host does.");
+    add_most(
+        LossKind::launch_bound, idle, "launch-bound GPUs",
+        fmt::format("GPUs are idle for {} of the time because the CPU launches kernels too late.",
+                    spoken_percent(idle)),
+        "Launch fewer, larger kernels (torch.compile, CUDA graphs, larger batches); skewscope rank FILE shows what "
+        "one host does.");
   }
 
   void add_exposed_copies() {
     const double copies = part_of_time(f_.exposed_memcpy_ns);
     add_most(LossKind::exposed_copies, copies, "exposed copies",
-             fmt::format("Memory copies that nothing hides take {} of GPU time.", human_percent(copies)),
-             "Pin the host's memory, copy on a stream of its own, or keep the data on the GPU.");
+             fmt::format("Exposed memory copies take {} of GPU time.", spoken_percent(copies)),
+             "Pin host memory, copy on a separate stream, or keep the data on the GPU.");
   }
 
   const JobReport& report_;
@@ -367,7 +364,7 @@ std::string most_words(const JobReport& report, const Figures& f) {
   const auto most =
       std::max_element(report.stragglers.begin(), report.stragglers.end(),
                        [](const auto& a, const auto& b) { return a.wait_originated_ns < b.wait_originated_ns; });
-  return fmt::format("rank {}, {} of it", most->rank, percent_of(most->wait_originated_ns, f.wait_ns));
+  return fmt::format("rank {} causes most waiting ({})", most->rank, percent_of(most->wait_originated_ns, f.wait_ns));
 }
 
 bool nothing_complete(const JobReport& report) {

@@ -15,7 +15,7 @@ constexpr double kWorthHeadline = 0.02;  // of the job's length: less is no reas
 // Those worth a headline, most weight first. From `report` without its losses.
 std::vector<JobReport::Loss> losses_of(const JobReport& report, const Figures& f);
 
-// Who most wait began with, and how much: "rank 3, 75 % of it". `report` has stragglers.
+// "rank 3 causes most waiting (75 %)". `report` has stragglers.
 std::string most_words(const JobReport& report, const Figures& f);
 
 // No collective of this job is complete: who was last is not known.

@@ -48,7 +48,7 @@ std::string hiding_words(const JobReport::WhatIf& what_if) {
   const OperationRow& most = what_if.operations.front();
   const int64_t balanced_saves_ns = what_if.balanced_ns < 0 ? 0 : what_if.replayed_ns - what_if.balanced_ns;
   if (most.hidden_share < kWorthHiding || most.hidden_saved_ns <= balanced_saves_ns) return "";
-  return fmt::format("{} of {} fully hidden: -{} at most", to_string(most.op),
+  return fmt::format("With {} of {} fully overlapped: at most {} less.", to_string(most.op),
                      most.group.empty() ? "unnamed groups" : most.group, human_percent(most.hidden_share));
 }
 

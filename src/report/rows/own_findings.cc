@@ -33,27 +33,28 @@ Finding finding(Severity severity, FindingCode code, int64_t count, std::string 
 std::string_view consequence_of(UnmatchedReason reason) {
   switch (reason) {
     case UnmatchedReason::alone:
-      return "no other member's trace holds them (a missing rank, the window's edge, a lost kernel); their waiting and "
-             "transfer are not told apart";
+      return "no other trace has a matching call (a missing rank, the edge of the recording, a lost kernel); they "
+             "could not be split into waiting and transfer";
     case UnmatchedReason::ambiguous:
-      return "several ways to pair them explain the traces about equally well; they are left out rather than guessed";
+      return "several ways to pair them fit the traces about equally well; they are left out rather than guessed";
     case UnmatchedReason::no_metadata:
-      return "nothing tells their group or operation and no ends agree; their waiting and transfer are not told apart";
+      return "the traces name neither group nor operation, and no calls end together; they could not be split into "
+             "waiting and transfer";
     case UnmatchedReason::causality:
-      return "their partners would have finished before they started; they are left out rather than forced";
+      return "their partners would have finished before they started; they are left out";
     case UnmatchedReason::mismatch:
-      return "their partners by sequence number differ in operation, type or size; they are left out rather than "
-             "forced";
+      return "calls with the same sequence number differ in operation, type or size; they are left out";
     case UnmatchedReason::chained:
-      return "messages join them to several calls of one rank; their waiting and transfer are not told apart";
+      return "messages join them to several calls of one rank; they could not be split into waiting and transfer";
     case UnmatchedReason::group_of_one:
       return "their communicator has one member, so nobody can be waited for";
     case UnmatchedReason::one_sided:
-      return "their kernels only send, and end whether or not others came: all of it counts as transfer";
+      return "their kernels only send and do not wait for a receiver: all their time counts as transfer";
     case UnmatchedReason::copied:
-      return "they ran as copies, which do not show what ranks waited for each other: not told apart";
+      return "they ran as copies, which do not show how long ranks waited; they could not be split into waiting and "
+             "transfer";
     case UnmatchedReason::own_devices:
-      return "their members are GPUs of one process, so nobody is missing: each waits for the last of these GPUs";
+      return "all their members are GPUs of one process: each waits for the last of these GPUs";
   }
   return "";
 }
@@ -65,10 +66,9 @@ bool names_group(const Sources& sources, const CallRef& ref) {
 // What else is missing where no trace names a group.
 std::string unnamed_words(const Sources& sources, int64_t calls) {
   const bool guessed = sources.job.world_size_source == WorldSizeSource::file_count;
-  return fmt::format("; of {} no trace names the group{}", calls,
-                     guessed
-                         ? ", nor how many ranks there are, so lateness proves none (files named rank<R>-of-<N> tell)"
-                         : ", and neither ends nor lateness prove one");
+  return fmt::format("; no trace names the group of {}{}", calls,
+                     guessed ? ", nor the number of ranks, so late arrivals cannot show it (name files rank<R>-of-<N>)"
+                             : ", and neither ends nor late arrivals show it");
 }
 
 void add_unmatched(const Sources& sources, const JobReport& report, Findings& out) {
@@ -84,8 +84,8 @@ void add_unmatched(const Sources& sources, const JobReport& report, Findings& ou
     out.push_back(finding(
         expected ? Severity::info : Severity::warning, unmatched_code(reason), count,
         fmt::format("{} {}: {}{}", count,
-                    lacks_members(reason) ? fmt::format("of {} calls are in no instance", report.matching.calls)
-                                          : "calls have no members in other traces",
+                    lacks_members(reason) ? fmt::format("of {} calls could not be matched", report.matching.calls)
+                                          : "calls have no partner in other traces",
                     consequence_of(reason),
                     reason == UnmatchedReason::ambiguous && unnamed > 0 ? unnamed_words(sources, unnamed) : "")));
   }
@@ -97,8 +97,8 @@ void add_components(const JobReport& report, Findings& out) {
   const JobReport::Component* const longest = longest_component(report);
   out.push_back(finding(
       Severity::warning, "components", static_cast<int64_t>(components),
-      fmt::format("{}: no call that is matched ties their clocks, so that times of one say nothing of another; window, "
-                  "steps and what-if are those of {}",
+      fmt::format("{}: no matched call connects their clocks, so their times cannot be compared; window, steps and "
+                  "simulated gains are those of {}",
                   component_words(report),
                   longest == nullptr ? "the longest" : "ranks " + human_ranks(longest->ranks) + ", the longest")));
 }
@@ -108,8 +108,8 @@ void add_windows(const JobReport& report, Findings& out) {
   const auto some = std::count_if(report.steps.begin(), report.steps.end(),
                                   [&](const auto& step) { return !recorded_by_all(report, step); });
   out.push_back(finding(Severity::info, "windows-differ", some,
-                        fmt::format("{} of {} steps were not recorded by all ranks; the efficiencies are those of the "
-                                    "others, all else is of whole windows",
+                        fmt::format("{} of {} steps were not recorded by all ranks; efficiencies cover the other "
+                                    "steps, everything else covers the whole recording",
                                     some, report.steps.size())));
 }
 
@@ -167,9 +167,10 @@ void add_clock_doubt(const Sources& sources, const JobReport& report, Findings& 
   for (size_t d = 0; d < doubts.size(); ++d) {
     if (!doubts[d].inconclusive()) continue;
     const std::string whose = d == 0 ? "" : fmt::format("ranks {}: ", human_ranks(report.islands[d - 1].ranks));
-    out.push_back(finding(Severity::warning, kInconclusiveClocks, doubts[d].doubtful,
-                          fmt::format("{}the split is inconclusive: clocks err by +-{}, median wait {}", whose,
-                                      human_duration(doubts[d].worst), human_duration(doubts[d].median_wait()))));
+    out.push_back(
+        finding(Severity::warning, kInconclusiveClocks, doubts[d].doubtful,
+                fmt::format("{}clocks are too uncertain to split waiting from transfer: uncertainty {}, median wait {}",
+                            whose, human_duration(doubts[d].worst), human_duration(doubts[d].median_wait()))));
   }
 }
 
@@ -183,10 +184,11 @@ void add_inferred(const Sources& sources, Findings& out) {
     calls += instance.member_count;
   }
   if (groups.empty()) return;
-  out.push_back(finding(Severity::info, kInferredCommunicators, std::ssize(groups),
-                        fmt::format("{} calls were matched in {} groups that the traces do not name: their members are "
-                                    "inferred from ends that agree, so a rank that never agreed is not missed",
-                                    calls, groups.size())));
+  out.push_back(
+      finding(Severity::info, kInferredCommunicators, std::ssize(groups),
+              fmt::format("{} calls were matched in {} groups that the traces do not name; their members were "
+                          "recognized from calls that end together, so a rank that never did is not counted as missing",
+                          calls, groups.size())));
 }
 
 // Calls that began and of which no end was recorded.
@@ -203,11 +205,11 @@ void add_open_ends(const Sources& sources, Findings& out) {
     sum += count;
     ranks.push_back(rank);
   }
-  out.push_back(finding(Severity::warning, kOpenEnds, sum,
-                        fmt::format("{} collective calls of ranks {} have no recorded end: their own wait and transfer "
-                                    "are not determined, those of others are told by when they began; sums are lower "
-                                    "bounds",
-                                    sum, human_ranks(ranks))));
+  out.push_back(
+      finding(Severity::warning, kOpenEnds, sum,
+              fmt::format("{} collective calls of ranks {} have no recorded end: their own waiting and transfer are "
+                          "unknown, that of other ranks comes from when these calls started; sums are lower bounds",
+                          sum, human_ranks(ranks))));
 }
 
 void add_instances(const Sources& sources, const JobReport& report, Findings& out) {
@@ -224,36 +226,40 @@ void add_instances(const Sources& sources, const JobReport& report, Findings& ou
   if (m.incomplete_instances > 0) {
     out.push_back(finding(
         Severity::warning, "incomplete-instances", m.incomplete_instances,
-        fmt::format("{} instances lack members; the waiting shown for them is a lower bound", m.incomplete_instances)));
+        fmt::format("{} collectives lack a rank: their waiting is at least what is shown", m.incomplete_instances)));
   }
   if (m.mismatched_instances > 0) {
-    out.push_back(
-        finding(Severity::warning, "mismatched-instances", m.mismatched_instances,
-                fmt::format("{} instances have members that disagree on the size; their bandwidth is doubtful",
-                            m.mismatched_instances)));
+    out.push_back(finding(Severity::warning, "mismatched-instances", m.mismatched_instances,
+                          fmt::format("in {} collectives ranks disagree on the size; their bandwidth is doubtful",
+                                      m.mismatched_instances)));
   }
   if (unaligned > 0) {
-    out.push_back(finding(Severity::warning, "unaligned-instances", unaligned,
-                          fmt::format("{} instances were not split: their members' clocks are not tied", unaligned)));
+    out.push_back(finding(
+        Severity::warning, "unaligned-instances", unaligned,
+        fmt::format("{} collectives could not be split into waiting and transfer: nothing aligns their ranks' clocks",
+                    unaligned)));
   }
   if (semantics > 0) {
-    out.push_back(finding(Severity::info, "unsplit-semantics", semantics,
-                          fmt::format("{} instances were not split: who waits for whom is not recorded", semantics)));
+    out.push_back(finding(
+        Severity::info, "unsplit-semantics", semantics,
+        fmt::format(
+            "{} collectives could not be split into waiting and transfer: the traces do not record who waits for whom",
+            semantics)));
   }
   if (causality > 0) {
-    out.push_back(finding(
-        Severity::warning, "unsplit-causality", causality,
-        fmt::format("{} instances were not split: a member left before the last arrived, by more than clocks err",
-                    causality)));
+    out.push_back(finding(Severity::warning, "unsplit-causality", causality,
+                          fmt::format("{} collectives could not be split into waiting and transfer: a rank left before "
+                                      "the last one arrived, by more than the clocks' uncertainty",
+                                      causality)));
   }
   if (extrapolated > 0) {
-    out.push_back(
-        finding(Severity::info, "extrapolated-instances", extrapolated,
-                fmt::format("{} instances lie outside the time in which shared ends tie their clocks", extrapolated)));
+    out.push_back(finding(
+        Severity::info, "extrapolated-instances", extrapolated,
+        fmt::format("{} collectives are outside the time for which collectives align the clocks", extrapolated)));
   }
   if (ties > 0) {
     out.push_back(finding(Severity::info, "ties", ties,
-                          fmt::format("{} instances have no clear last rank; they count as late for nobody", ties)));
+                          fmt::format("in {} collectives ranks arrived too close together to say who was last", ties)));
   }
 }
 
@@ -261,12 +267,11 @@ void add_slow_groups(const JobReport& report, Findings& out) {
   for (const JobReport::Island& island : report.islands) add_slow_groups(report_of(report, island), out);
   if (!report.islands.empty()) return;
   for (const SlowGroup& slow : slow_groups(report)) {
-    out.push_back(
-        finding(Severity::warning, "slow-group", 1,
-                fmt::format("group #{} (ranks {}) moves bytes at {} GB/s, groups like it at {}: {} of exposed transfer "
-                            "of each member are beyond theirs",
-                            slow.group->id, human_ranks(slow.group->ranks), human_number(slow.gb_per_s),
-                            human_number(slow.peers_gb_per_s), human_duration(slow.excess_ns))));
+    out.push_back(finding(Severity::warning, "slow-group", 1,
+                          fmt::format("group {} (ranks {}) moves {} GB/s where similar groups move {}: that costs each "
+                                      "rank {} of exposed transfer",
+                                      slow.group->id, human_ranks(slow.group->ranks), human_number(slow.gb_per_s),
+                                      human_number(slow.peers_gb_per_s), human_duration(slow.excess_ns))));
   }
 }
 

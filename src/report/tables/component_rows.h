@@ -35,7 +35,7 @@ struct ComponentTableFields {
       known<&Row::exposed_transfer_ns>("exposed_transfer_ns", "what of the transfer no computing hides"),
       known<&Row::parallel>("parallel", "parallel efficiency"),
       known<&Row::replayed_ns>("replayed_ns", "length, replayed"),
-      known<&Row::balanced_ns>("balanced_ns", "length with every rank at its peers' pace"),
+      known<&Row::balanced_ns>("balanced_ns", "length with every rank as fast as its peers"),
       known<&Row::no_transfer_ns>("no_transfer_ns", "length on a network that takes no time"),
       field<&Row::why>("why", "the largest loss"), field<&Row::next>("next", "what to do first"));
 };

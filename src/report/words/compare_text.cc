@@ -87,13 +87,13 @@ std::string part_words(TimePart part) {
 
 void add_verdict(Lines& lines, const CompareReport& r) {
   const bool alarm = r.step.significant && r.regression() > 0;
-  add_wrapped(lines, "Verdict", verdict_words(r), r.comparable ? 2 : 4, alarm ? Style::alarm : Style::bold);
+  lines.add_wrapped("Verdict", verdict_words(r), alarm ? Style::alarm : Style::bold);
   for (const CompareReport::Run* run : {&r.base, &r.now}) {
-    const std::string error = run->step_error_ns < 0 ? "" : " +- " + duration_words(run->step_error_ns);
-    add_wrapped(lines, run == &r.base ? "Base" : "New",
-                fmt::format("{}: {} ranks, {}{} a step, steps: {}", fit_tail(run->name, 30), run->world_size,
-                            duration_words(run->step_ns), error, run->steps),
-                1);
+    const std::string error =
+        run->step_error_ns < 0 ? "" : fmt::format(" (standard error {})", duration_words(run->step_error_ns));
+    lines.add_wrapped(run == &r.base ? "Base" : "New",
+                      fmt::format("{}: {} ranks, {}{} a step, steps: {}", fit_tail(run->name, 30), run->world_size,
+                                  duration_words(run->step_ns), error, run->steps));
   }
 }
 
@@ -126,7 +126,7 @@ void add_warnings(Lines& lines, const CompareReport& r) {
   for (const Finding& finding : r.diagnostics) {
     if (finding.code == kStepsNotComparable) continue;  // the verdict says so
     if (++shown > 2) return;
-    add_wrapped(lines, "Warning", finding.message, 2, Style::warning);
+    lines.add_wrapped("Warning", finding.message, Style::warning);
   }
 }
 
@@ -158,9 +158,9 @@ std::string verdict_words(const CompareReport& r) {
 
 }  // namespace report
 
-std::string terminal_summary(const CompareReport& r, const std::string& output, bool color) {
+std::string terminal_summary(const CompareReport& r, const std::string& output, bool color, size_t columns) {
   using namespace report;
-  Lines lines;
+  Lines lines(columns);
   add_verdict(lines, r);
   if (!r.parts.empty()) add_head(lines, "A step of a rank, mean");
   for (const CompareReport::Part& part : r.parts) {
@@ -170,8 +170,8 @@ std::string terminal_summary(const CompareReport& r, const std::string& output, 
   if (r.comparable) add_all_slower(lines, r);
   if (!r.diagnostics.empty() || !output.empty()) lines.push_back({});
   add_warnings(lines, r);
-  if (!output.empty()) lines.push_back({pad("Report", kLabel) + fit_tail(output, kColumns - kLabel)});
-  return text_of(lines, color);
+  if (!output.empty()) lines.add_path("Report", output);
+  return lines.text(color);
 }
 
 }  // namespace skewscope

@@ -1,12 +1,14 @@
 // Problem: a verdict is worth what its input is worth, and the reader cannot see the input.
 // Rules (good / doubtful / bad): ranks all there / some missing / fewer than half; calls matched, and time in calls
-// distinguished, at least 99 % / 90 % / less; clocks all aligned with a bar of at most a tenth of a call's mean wait /
-// wider, or some not aligned / none aligned; findings: none above information / warnings / errors.
+// split into waiting and transfer, at least 99 % / 90 % / less; clocks all aligned with an uncertainty of at most a
+// tenth of a call's mean wait / more, or some not aligned / none aligned; findings: none above information / warnings /
+// errors.
 #include "data_quality.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "skewscope/base/human_units.h"
 #include "src/report/rows/figures.h"
@@ -21,7 +23,8 @@ std::string counted(int64_t number, const char* noun) {
 }
 
 constexpr double kGoodShare = 0.99, kDoubtfulShare = 0.9;
-constexpr int64_t kGoodBar = 10;  // a call's mean wait in error bars
+constexpr const char* kFindings = "Findings";
+constexpr int64_t kGoodClocks = 10;  // a call's mean wait in uncertainties
 
 Trust trust_of(double share) {
   if (share >= kGoodShare) return Trust::good;
@@ -30,22 +33,24 @@ Trust trust_of(double share) {
 
 QualityPoint ranks_point(const JobReport::Job& job) {
   const size_t present = job.ranks_present.size(), all = present + job.ranks_missing.size();
-  if (job.ranks_missing.empty()) return {"Ranks", fmt::format("{} of {}", present, all), Trust::good};
-  return {"Ranks", fmt::format("{} of {}; missing: {}", present, all, human_ranks(job.ranks_missing)),
+  if (job.ranks_missing.empty()) return {"Ranks", fmt::format("all {}", all), Trust::good};
+  return {"Ranks", fmt::format("{} of {}, no trace of {}", present, all, human_ranks(job.ranks_missing)),
           2 * present < all ? Trust::bad : Trust::doubtful};
 }
 
 QualityPoint matching_point(const JobReport::Matching& m) {
   const double matched = share(m.matched, m.calls).value_or(1);
   std::string value = fmt::format("{} of {} calls", human_percent(matched), m.calls);
-  if (m.incomplete_instances > 0) value += fmt::format("; {} collectives incomplete", m.incomplete_instances);
+  if (m.incomplete_instances > 0)
+    value +=
+        fmt::format(", {} lack a rank: their waiting is at least this", counted(m.incomplete_instances, "collective"));
   const Trust trust = trust_of(matched);
   return {"Matched", value, m.incomplete_instances > 0 ? std::max(trust, Trust::doubtful) : trust};
 }
 
 QualityPoint split_point(const Figures& f) {
   const double split = share(f.wait_ns + f.transfer_ns, f.call_ns).value_or(1);
-  return {"Told apart", human_percent(split) + " of the time in collectives", trust_of(split)};
+  return {"Split", human_percent(split) + " of the time in collectives", trust_of(split)};
 }
 
 QualityPoint clocks_point(const JobReport& report, const Figures& f) {
@@ -55,14 +60,18 @@ QualityPoint clocks_point(const JobReport& report, const Figures& f) {
     aligned += clock.aligned ? 1 : 0;
     if (clock.aligned) worst_ns = std::max(worst_ns, clock.uncertainty_ns);
   }
-  if (aligned == 0) return {"Clocks", "as recorded: nothing ties them", Trust::bad};
-  std::string value = fmt::format("{} of {} aligned", aligned, report.clocks.size());
+  if (aligned == 0) return {"Clocks", "as recorded, no collective aligns them", Trust::bad};
+  std::string value = aligned == report.clocks.size() ? fmt::format("all {} aligned", aligned)
+                                                      : fmt::format("{} of {} aligned", aligned, report.clocks.size());
   if (const size_t components = component_count(report); components > 1) {
     value += fmt::format(", {} components, not compared", components);
   }
-  value += worst_ns < 0 ? ", error unknown" : fmt::format(", ±{} at most", human_duration(worst_ns));
-  const bool fine = worst_ns >= 0 && worst_ns * kGoodBar * f.calls <= f.wait_ns && aligned == report.clocks.size() &&
+  value += worst_ns < 0 ? ", uncertainty unknown" : fmt::format(" within {}", human_duration(worst_ns));
+  const bool fine = worst_ns >= 0 && worst_ns * kGoodClocks * f.calls <= f.wait_ns && aligned == report.clocks.size() &&
                     find_finding(report.diagnostics, kInconclusiveClocks) == nullptr;
+  if (worst_ns >= 0 && !fine && f.calls > 0) {
+    value += fmt::format(", while calls wait {} on average", human_duration(f.wait_ns / f.calls));
+  }
   return {"Clocks", value, fine ? Trust::good : Trust::doubtful};
 }
 
@@ -73,7 +82,7 @@ QualityPoint findings_point(const Findings& findings) {
   const auto errors = count(Severity::error), warnings = count(Severity::warning);
   const Trust trust = errors > 0 ? Trust::bad : warnings > 0 ? Trust::doubtful : Trust::good;
   return {
-      "Findings",
+      kFindings,
       counted(errors, "error") + ", " + counted(warnings, "warning") + ", " + counted(count(Severity::info), "note"),
       trust};
 }
@@ -95,6 +104,18 @@ std::vector<QualityPoint> data_quality(const JobReport& report) {
   }
   points.push_back(findings_point(report.diagnostics));
   return points;
+}
+
+std::string confidence_words(const std::vector<QualityPoint>& points) {
+  const std::string confidence = confidence_of(points);
+  std::string words;
+  for (const QualityPoint& point : points) {
+    if (confidence == "high" ? point.label == kFindings : point.trust == Trust::good) continue;
+    std::string label = point.label;
+    label.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(label.front())));
+    words += fmt::format("{} {} {}", words.empty() ? ":" : ";", label, point.value);
+  }
+  return confidence + words;
 }
 
 const char* confidence_of(const std::vector<QualityPoint>& points) {

@@ -19,6 +19,9 @@ struct QualityPoint {
 // Ranks, calls matched, time split, clocks, findings.
 std::vector<QualityPoint> data_quality(const JobReport& report);
 
+// "high, ...", and what that rests on: where it is not high, the points that are not good.
+std::string confidence_words(const std::vector<QualityPoint>& points);
+
 // "high", "medium" or "low": high where every point is good, low where one is bad.
 const char* confidence_of(const std::vector<QualityPoint>& points);
 

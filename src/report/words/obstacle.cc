@@ -24,10 +24,9 @@ std::string remedy_of_unmatched(const JobReport& report) {
   });
   if (2 * batches > std::ssize(report.unmatched)) {
     return report.job.steps.empty() ? "Call the profiler's step() once per step: batches of sends and receives are "
-                                      "told by their place in it."
-                                    : "Kernels are missing here and there, and batches of sends and receives are told "
-                                      "by their number: record fewer "
-                                      "events at once.";
+                                      "matched by their place in a step."
+                                    : "Some kernels are missing, so batches of sends and receives cannot be counted: "
+                                      "record fewer events at once.";
   }
   if (2 * unnamed <= std::ssize(report.unmatched)) {
     return "Record all ranks over the same steps; see tables/unmatched.csv.";
@@ -35,14 +34,14 @@ std::string remedy_of_unmatched(const JobReport& report) {
   int64_t several_groups = 0;
   for (const Finding& f : report.diagnostics) several_groups += f.code == kSeveralGroups ? f.count : 0;
   if (2 * several_groups > std::ssize(report.unmatched)) {
-    return "Batches of sends and receives serve several groups by one kernel: give each group a batch of its own.";
+    return "One kernel sends and receives for several groups: give each group its own batch.";
   }
   // No trace names the calls' group: who was held up by whom tells, where no rank is missing.
   const bool cpu = report.job.vendor == JobVendor::cpu;
-  const char* const naming =
-      names_groups(report) ? "These traces name groups; what names none here are kernels outside NCCL, graphs, or "
-                             "launches before recording began; see tables/unmatched.csv."
-                           : nullptr;
+  const char* const naming = names_groups(report)
+                                 ? "These traces name groups, except for kernels outside NCCL, in graphs, or launched "
+                                   "before recording started; see tables/unmatched.csv."
+                                 : nullptr;
   const auto nameless = std::count_if(report.unmatched.begin(), report.unmatched.end(),
                                       [](const auto& call) { return call.reason == UnmatchedReason::no_metadata; });
   if (2 * nameless > std::ssize(report.unmatched)) {
@@ -50,9 +49,9 @@ std::string remedy_of_unmatched(const JobReport& report) {
            : naming != nullptr ? naming
                                : "Record with PyTorch 2.4 or newer, which names the group and partner of every call.";
   }
-  if (!report.job.ranks_missing.empty()) return "Give the traces of all ranks: these name no group.";
+  if (!report.job.ranks_missing.empty()) return "Add the traces of all ranks: these name no group.";
   if (find_finding(report.diagnostics, kUnknownWorldSize) != nullptr) {
-    return fmt::format("If these are the traces of all ranks, say so: --world-size {}.", report.job.world_size);
+    return fmt::format("If these are the traces of all ranks, add --world-size {}.", report.job.world_size);
   }
   return cpu                 ? "Record more steps, until they show who waits for whom."
          : naming != nullptr ? naming
@@ -67,12 +66,12 @@ void name_obstacle(const JobReport& report, std::string& why, std::string& next)
   };
   const int64_t unaligned = noted("unconnected"), semantics = noted("semantics"), causality = noted("causality");
   if (causality > std::max({report.matching.unmatched, unaligned, semantics})) {
-    why = fmt::format("In {} of {} calls a member left before the last one came: clocks or matches are wrong there.",
+    why = fmt::format("In {} of {} calls a rank left before the last one arrived: clocks or matches are wrong there.",
                       causality, report.matching.calls);
     const bool as_recorded = std::all_of(report.clocks.begin(), report.clocks.end(),
                                          [](const auto& clock) { return clock.method == ClockMethod::wallclock; });
-    next = as_recorded ? "Let collectives tie the clocks: --align auto."
-                       : "See tables/clocks.csv: record more steps at once, so that more collectives tie the clocks.";
+    next = as_recorded ? "Let collectives align the clocks: --align auto."
+                       : "See tables/clocks.csv; record more steps at once, so that more collectives align the clocks.";
     return;
   }
   if (report.matching.unmatched >= std::max(unaligned, semantics)) {
@@ -84,7 +83,7 @@ void name_obstacle(const JobReport& report, std::string& why, std::string& next)
                       report.matching.calls, reasons);
     next = remedy_of_unmatched(report);
   } else if (unaligned >= semantics) {
-    why = "Nothing ties the ranks' clocks to each other.";
+    why = "No collective aligns the clocks of these ranks.";
     next = "If the hosts' clocks are synchronized, use --align wallclock.";
   } else {
     why = "The traces do not record who waits for whom in these calls.";

@@ -1,5 +1,5 @@
-// `skewscope scale` on a terminal, in at most 35 lines of 80 columns: verdict 2, why 2, scaling 2; one column per size:
-// step, speed-up, efficiencies 12; losses 6; causes 3; projection 2, warnings 2, path 1; 3 blank lines.
+// `skewscope scale` on a terminal, some 35 lines of 80 columns: verdict, why, scaling; one column per size with step,
+// speed-up and efficiencies; losses, their causes, projection, warnings, path.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ void add_runs(Lines& lines, const ScaleReport& report) {
   add_row(
       lines, "Ranks", runs, [](const Run& r) { return std::to_string(r.world_size); }, Style::bold);
   add_row(lines, "step", runs, [](const Run& r) { return duration(r.step_ns); });
-  add_row(lines, "  +- standard error", runs, [](const Run& r) { return duration(r.step_error_ns); });
+  add_row(lines, "  standard error", runs, [](const Run& r) { return duration(r.step_error_ns); });
   add_row(lines, "speed-up", runs, [](const Run& r) { return fmt::format("{:.2f}", r.speedup); });
   add_row(lines, "throughput per GPU", runs, [](const Run& r) { return percent(r.throughput_per_gpu); });
   add_row(lines, "global efficiency", runs, [](const Run& r) { return percent(r.global); });
@@ -96,26 +96,26 @@ void add_losses(Lines& lines, const ScaleReport& report) {
     });
   };
   lines.push_back({});
-  lines.push_back({"Points of global efficiency lost since the size to the left", Style::bold});
+  lines.push_back({"Points of global efficiency lost since the next smaller size", Style::bold});
   for (const ScaleFactor factor : factors) {
     row("  " + factor_words(factor), [&](const Loss& loss) { return loss.factor == factor; });
   }
   row("  all", [](const Loss&) { return true; });
 }
 
-// "all_reduce in DATA_PARALLEL_GROUP (#3): 1.2 ms to 3.4 ms a step"
+// "all_reduce in DATA_PARALLEL_GROUP (group 3): 1.20 ms -> 3.40 ms per step"
 std::string cause_words(const Cause& cause) {
-  const auto change = fmt::format("{} to {} a step", duration(cause.before_ns), duration(cause.after_ns));
+  const auto change = fmt::format("{} -> {} per step", duration(cause.before_ns), duration(cause.after_ns));
   const std::string whom = cause.ranks.size() == 1 ? fmt::format(" for rank {}", cause.ranks[0]) : "";
   if (cause.kind == LossCause::communicator) {
-    const std::string ids = cause.communicators.size() == 1 ? fmt::format(" #{}", cause.communicators[0]) : "";
+    const std::string ids = cause.communicators.size() == 1 ? fmt::format(" (group {})", cause.communicators[0]) : "";
     return fmt::format("{} in {}{}{}: {}", cause.op, fit(cause.communicator, 28), ids, whom, change);
   }
   if (cause.kind == LossCause::kernel_operator) return fmt::format("{}: {}", fit(cause.name, 30), change);
-  if (cause.kind == LossCause::idle) return "GPUs that idle, but not for a launch: " + change;
+  if (cause.kind == LossCause::idle) return "GPUs idle for other reasons than late launches: " + change;
   const bool one = cause.ranks.size() == 1;
   if (cause.kind == LossCause::host) {
-    return fmt::format("host{} of rank{} {}, late to launch: {}", one ? "" : "s", one ? "" : "s",
+    return fmt::format("late launches by the host{} of rank{} {}: {}", one ? "" : "s", one ? "" : "s",
                        fit(human_ranks(cause.ranks), 24), change);
   }
   return fmt::format("rank{} {}: {}", one ? "" : "s", fit(human_ranks(cause.ranks), 24), change);
@@ -141,9 +141,9 @@ std::vector<NamedCause> worst_causes(const ScaleReport& report) {
 }
 
 void add_verdict(Lines& lines, const ScaleReport& report) {
-  add_wrapped(lines, "Verdict", verdict_words(report), 2, Style::bold);
-  if (const std::string why = why_words(report); !why.empty()) add_wrapped(lines, "Why", why, 2);
-  add_wrapped(lines, "Scaling", scaling_words(report), 2);
+  lines.add_wrapped("Verdict", verdict_words(report), Style::bold);
+  if (const std::string why = why_words(report); !why.empty()) lines.add_wrapped("Why", why);
+  lines.add_wrapped("Scaling", scaling_words(report));
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ std::string verdict_words(const ScaleReport& report) {
   const Run &first = report.runs.front(), &last = report.runs.back();
   return fmt::format("{} scaling from {} to {} ranks: {:.2f} times the work per second{}, {} of ideal",
                      to_string(report.scaling), first.world_size, last.world_size, last.speedup,
-                     last.speedup_error >= 0 ? fmt::format(" +- {:.2g}", last.speedup_error) : "",
+                     last.speedup_error >= 0 ? fmt::format(" (uncertainty {:.2g})", last.speedup_error) : "",
                      percent(last.throughput_per_gpu));
 }
 
@@ -160,8 +160,8 @@ std::string why_words(const ScaleReport& report) {
   const auto causes = worst_causes(report);
   if (causes.empty()) return "";
   const NamedCause& worst = causes.front();
-  return fmt::format("most is lost from {} ranks, to {} ({:.1f} points): {}", sizes_of(report, *worst.loss),
-                     factor_words(worst.loss->factor), worst.loss->points, cause_words(*worst.cause));
+  return fmt::format("The largest loss is {}, from {} ranks ({:.1f} points): {}", factor_words(worst.loss->factor),
+                     sizes_of(report, *worst.loss), worst.loss->points, cause_words(*worst.cause));
 }
 
 std::string scaling_words(const ScaleReport& report) {
@@ -172,20 +172,20 @@ std::string scaling_words(const ScaleReport& report) {
 std::string projection_words(const ScaleReport& report) {
   const ScaleReport::Projection& p = report.projection;
   if (!p.refusal.empty()) return "none: " + p.refusal;
-  std::string text = p.model + ": ";
+  std::string text;
   for (const ScaleReport::Projection::Point& point : p.points) {
     text += fmt::format("{}{} at {} ranks (95 %: {} to {})", &point == &p.points.front() ? "" : ", ",
                         duration(point.step_ns), point.world_size, duration(point.low_ns), duration(point.high_ns));
   }
-  return text;
+  return text + "; fitted as " + p.model;
 }
 
 }  // namespace report
 
-std::string terminal_summary(const ScaleReport& scale, const std::string& output, bool color) {
+std::string terminal_summary(const ScaleReport& scale, const std::string& output, bool color, size_t columns) {
   using namespace report;
   const auto causes = worst_causes(scale);
-  Lines lines;
+  Lines lines(columns);
   add_verdict(lines, scale);
   lines.push_back({});
   add_runs(lines, scale);
@@ -193,17 +193,16 @@ std::string terminal_summary(const ScaleReport& scale, const std::string& output
   if (!causes.empty()) lines.push_back({});
   for (size_t i = 0; i < std::min(kMostCauses, causes.size()); ++i) {
     const auto& [loss, cause] = causes[i];
-    add_wrapped(lines, i == 0 ? "Lost to" : "",
-                fmt::format("{:.1f} points, {}, {}: {}", cause->points, sizes_of(scale, *loss),
-                            factor_words(loss->factor), cause_words(*cause)),
-                2);
+    lines.add_wrapped(i == 0 ? "Losses" : "",
+                      fmt::format("{:.1f} points, {}, {}: {}", cause->points, sizes_of(scale, *loss),
+                                  factor_words(loss->factor), cause_words(*cause)));
   }
-  add_wrapped(lines, "Beyond", projection_words(scale), 2);
+  lines.add_wrapped("Projection", projection_words(scale));
   for (size_t i = 0; i < std::min<size_t>(2, scale.diagnostics.size()); ++i) {
-    add_wrapped(lines, "Warning", scale.diagnostics[i].message, 1, Style::warning);
+    lines.add_wrapped("Warning", scale.diagnostics[i].message, Style::warning);
   }
-  if (!output.empty()) lines.push_back({pad("Report", kLabel) + fit_tail(output, kColumns - kLabel)});
-  return text_of(lines, color);
+  if (!output.empty()) lines.add_path("Report", output);
+  return lines.text(color);
 }
 
 }  // namespace skewscope

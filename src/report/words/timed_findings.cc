@@ -70,10 +70,10 @@ void add_stragglers(const JobReport& report, const std::vector<TimedInstance>& i
     if (instance == waited_for.end()) continue;
     std::string cause = s.cause ? fmt::format(", {}", to_string(*s.cause)) : "";
     std::replace(cause.begin(), cause.end(), '_', ' ');
-    found.push_back(around(
-        "straggler",
-        fmt::format("rank {}{}: {} of waiting began with it", s.rank, cause, human_duration(s.wait_originated_ns)),
-        instance->second->calls));
+    found.push_back(
+        around("straggler",
+               fmt::format("rank {}{}: causes {} of waiting", s.rank, cause, human_duration(s.wait_originated_ns)),
+               instance->second->calls));
     ++shown;
   }
 }

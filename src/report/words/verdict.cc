@@ -1,13 +1,13 @@
-// Problem: one sentence that is true, useful and never more certain than the data.
-// Rules: the split is named as shares of the time in collectives, and what waiting that nothing hides costs as a share
-// of the ranks' GPU time. Severity is that of what can be won: the weight of the largest loss (losses.h), 5/10/20 %:
-// noticeable, high, critical. That loss gives reason and advice. A fault (a loss that names ranks) comes first even
-// where the heaviest loss, the job's own design, weighs up to twice as much; then both give advice. Losses that weigh a
-// quarter of the one in front are named next to it. Where ranks are missing and nobody proves to be the cause, their
-// traces are asked for. Of a job of several components, whose ranks nobody compared, that one is reported which has the
-// largest loss. Without a split, or with most of the time not split, the most frequent obstacle is named with
-// its remedy. One rank of several says nothing of waiting: what its own timeline loses leads. kRules is this as a
-// table; then tell_what_is_missing() puts in front what of the job is in no row.
+// Problem: a few sentences that are true, useful and never more certain than the data.
+// Rules: first where the time went: shares of the ranks' GPU time, and waiting as a bound where members are missing;
+// then what to fix first and by how much the job would be shorter. Severity is that of what can be won: the weight of
+// the largest loss (losses.h), 5/10/20 %: noticeable, high, critical. A fault, a loss for which some ranks are named,
+// comes before what is the job's own design and weighs up to twice as much; then both give advice. Losses that weigh a
+// quarter of the one in front are named after it. Where ranks are missing and no simulation confirms a straggler, their
+// traces are asked for. Of a job of several components, whose ranks nobody compared, the one with the largest loss is
+// described. Without a split, or with most of the time not split, the most frequent obstacle is named with its remedy.
+// One rank of several says nothing of waiting: what its own timeline loses leads. kRules is this as a table; then
+// tell_what_is_missing() puts in front what of the job is in no row.
 #include "verdict.h"
 
 #include <fmt/format.h>
@@ -26,6 +26,7 @@ namespace skewscope::report {
 namespace {
 
 constexpr double kMostUnknown = 0.5, kWorthMention = 0.25, kDesignFactor = 2;
+constexpr double kWorthSaying = 0.01;  // of GPU time
 constexpr size_t kMostBeside = 2;
 
 Severeness severeness_of(double weight) {
@@ -34,20 +35,48 @@ Severeness severeness_of(double weight) {
   return weight >= kNoticeable ? Severeness::noticeable : Severeness::small;
 }
 
-std::string timeline_words(const Figures& f) {
-  if (f.total_ns == 0) return "The traces hold no GPU rows.";
-  return fmt::format("GPUs compute {} of the time, {} is exposed communication, {} idle.",
-                     percent_of(f.compute_ns, f.total_ns), percent_of(f.exposed_communication_ns, f.total_ns),
-                     percent_of(f.idle_ns, f.total_ns));
+std::string of_gpu_time(const Figures& f, int64_t part) { return human_percent(share(part, f.total_ns).value_or(0)); }
+
+// "", or a share that is worth naming, such as "1 % in exposed copies, ".
+std::string smaller_part(const Figures& f, int64_t part, const char* what) {
+  const bool worth = share(part, f.total_ns).value_or(0) >= kWorthSaying;
+  return worth ? fmt::format("{} in {}, ", of_gpu_time(f, part), what) : "";
 }
 
-// The widest error bar of the clocks tied by collectives; "unknown" where none is known.
-std::string bar_words(const JobReport& report) {
+std::string timeline_words(const Figures& f) {
+  if (f.total_ns == 0) return "The traces hold no GPU rows.";
+  return fmt::format("GPUs spend {} of the time computing, {} in exposed communication, {}{} idle.",
+                     of_gpu_time(f, f.compute_ns), of_gpu_time(f, f.exposed_communication_ns),
+                     smaller_part(f, f.exposed_memcpy_ns, "exposed copies"), of_gpu_time(f, f.idle_ns));
+}
+
+// Where the time went. Members that are missing make waiting a bound; what is not split may be transfer as well.
+std::string time_words(const JobReport& report, const Figures& f) {
+  const bool bound = report.matching.incomplete_instances > 0 || find_finding(report.diagnostics, kOpenEnds) != nullptr;
+  const char* const least = bound ? "at least " : "";
+  const char* const most = bound && f.unattributed_ns == 0 ? "at most " : "";
+  if (f.total_ns == 0) {
+    const std::string split = fmt::format("Ranks spend {}{} of communication time waiting, {}{} in transfer", least,
+                                          percent_of(f.wait_ns, f.call_ns), most, percent_of(f.transfer_ns, f.call_ns));
+    if (share(f.unattributed_ns, f.call_ns).value_or(0) < kWorthSaying) return split + ".";
+    return split + fmt::format("; {} could not be split.", percent_of(f.unattributed_ns, f.call_ns));
+  }
+  const int64_t unsplit_ns = f.exposed_communication_ns - f.exposed_wait_ns - f.exposed_transfer_ns;
+  return fmt::format(
+      "GPUs spend {} of the time computing, {}{} waiting for other ranks, {}{} in exposed transfer, "
+      "{}{}{} idle.",
+      of_gpu_time(f, f.compute_ns), least, of_gpu_time(f, f.exposed_wait_ns), most,
+      of_gpu_time(f, f.exposed_transfer_ns), smaller_part(f, unsplit_ns, "communication that could not be split"),
+      smaller_part(f, f.exposed_memcpy_ns, "exposed copies"), of_gpu_time(f, f.idle_ns));
+}
+
+// The largest uncertainty of the clocks aligned by collectives; "unknown" where none is known.
+std::string uncertainty_words(const JobReport& report) {
   int64_t worst = -1;
   for (const JobReport::Clock& clock : report.clocks) {
     if (clock.aligned) worst = std::max(worst, clock.uncertainty_ns);
   }
-  return worst < 0 ? "unknown" : fmt::format("+-{}", human_duration(worst));
+  return worst < 0 ? "unknown" : human_duration(worst);
 }
 
 // "at most 12 %".
@@ -55,7 +84,7 @@ std::string gain_words(const JobReport::Loss& loss) {
   const char* bound = loss.bound == GainBound::at_most    ? "at most "
                       : loss.bound == GainBound::at_least ? "at least "
                                                           : "";
-  return bound + human_percent(loss.gain_share);
+  return bound + spoken_percent(loss.gain_share);
 }
 
 // The place of the loss to tell first; `losses` has some.
@@ -75,7 +104,7 @@ std::string beside_words(const std::vector<JobReport::Loss>& losses, size_t lead
   std::stable_sort(beside.begin(), beside.end(), [](auto* a, auto* b) { return a->gain_share > b->gain_share; });
   std::string words;
   for (const JobReport::Loss* loss : beside) {
-    words += fmt::format("{}{} ({})", words.empty() ? " Besides: " : ", ", loss->name, gain_words(*loss));
+    words += fmt::format("{}{} ({})", words.empty() ? " Also: " : ", ", loss->name, gain_words(*loss));
   }
   return words.empty() ? "" : words + ".";
 }
@@ -86,18 +115,18 @@ bool proves_a_cause(const JobReport& report) {
   return !lead.ranks.empty() && lead.bound != GainBound::at_most;
 }
 
-// Nobody was last by what can be known.
+// Nobody is known to be last.
 void name_nobody(const JobReport& report, const Figures& f, Verdict& v) {
-  const std::string caused = fmt::format("most wait began with {}.", most_words(report, f));
   if (nothing_complete(report)) {
-    v.why = "No collective is complete, so who was last is not known; " + caused;
+    v.why = fmt::format("Every collective lacks a rank, so who came last is not known; {}.", most_words(report, f));
     v.next = "Record all ranks over the same steps.";
     return;
   }
-  v.why = fmt::format("Nobody is last by more than the clocks' error bars ({}); {}", bar_words(report), caused);
+  v.why = fmt::format("Ranks arrive too close together to say who comes last (clock uncertainty: {}); {}.",
+                      uncertainty_words(report), most_words(report, f));
   v.next = find_finding(report.diagnostics, kInconclusiveClocks) != nullptr
-               ? "Record more steps at once: more collectives tie the clocks closer."
-               : "Several ranks are late together: look at what they share ahead of it.";
+               ? "Record more steps at once: more collectives make the clocks more certain."
+               : "Several ranks are late together: look at what they share before the collective.";
 }
 
 bool nobody_was_last(const JobReport& report) {
@@ -120,50 +149,51 @@ void name_losses(const JobReport& report, Verdict& v) {
     return !loss.ranks.empty() || loss.kind == LossKind::late_in_turn || loss.kind == LossKind::waiting;
   });
   const size_t lead = leading(losses);
-  v.why = losses[lead].why + beside_words(losses, lead) + (somebody ? "" : " No straggler stands out.");
+  v.why = losses[lead].why + beside_words(losses, lead) + (somebody ? "" : " No rank is a clear straggler.");
   v.next = losses[lead].next + (lead == 0 ? "" : " Then: " + losses.front().next);
 }
 
 // Some GPUs of one process, whose collectives need no other trace.
 void name_one_process(const JobReport& report, const Figures& f, Verdict& v) {
   v.verdict = fmt::format(
-      "One process drives its GPUs: {} of their communication time is waiting for one another, {} is "
-      "transfer.",
+      "One process drives all GPUs: they spend {} of communication time waiting for one another, {} in transfer.",
       percent_of(f.wait_ns, f.call_ns), percent_of(f.transfer_ns, f.call_ns));
   v.why = report.losses.empty() ? timeline_words(f) : report.losses.front().why + beside_words(report.losses, 0);
   v.next = report.losses.empty() ? "" : report.losses.front().next + " ";
   v.next +=
-      "skewscope rank tells of each device; one process for each GPU (DistributedDataParallel) has no such wait "
-      "for its host.";
+      "skewscope rank shows each device. One process per GPU (DistributedDataParallel) would not wait for one host.";
 }
 
 // One rank alone: what its own timeline loses is all that is known.
 void name_one_rank(const JobReport& report, const Figures& f, Verdict& v) {
   const bool others = report.job.world_size > 1;
-  v.verdict = others ? fmt::format("Only rank {} of {} is here: how long it waited for the others is not known.",
-                                   report.ranks.front().rank, report.job.world_size)
-                     : "Only one rank is here: waiting shows only against the traces of others.";
-  v.why = report.losses.empty() ? timeline_words(f) : report.losses.front().why + beside_words(report.losses, 0);
+  v.verdict = fmt::format("Only rank {}{} was given. Waiting needs the traces of the other ranks.",
+                          report.ranks.front().rank, others ? fmt::format(" of {}", report.job.world_size) : "");
+  v.why = timeline_words(f);
+  if (!report.losses.empty()) v.why += " " + report.losses.front().why + beside_words(report.losses, 0);
   v.next = report.losses.empty() ? "" : report.losses.front().next + " ";
-  v.next +=
-      others ? "Give the traces of the other ranks, too."
-             : "Give the traces of other ranks, if the job has any; skewscope rank tells of each device of this one.";
+  v.next += others ? "Add the traces of the other ranks."
+                   : "Add the traces of other ranks, if the job has any; skewscope rank shows this rank's devices.";
 }
 
 // Copies, and kernels that only send: no call of theirs could be matched or split, and none failed to be.
 void name_rows_that_wait_for_nobody(const JobReport& report, const Figures& f, Verdict& v) {
-  v.verdict = "All communication ran as copies or kernels that only send: how long ranks waited is in no row.";
+  v.verdict = "All communication ran as copies or as kernels that only send; neither shows how long ranks waited.";
   v.why = report.losses.empty() ? timeline_words(f) : report.losses.front().why + beside_words(report.losses, 0);
   v.next = report.losses.empty() ? "" : report.losses.front().next + " ";
-  v.next += "To see waits, record once with collectives that run as kernels (of NCCL, without its zero-CTA policy).";
+  v.next += "To see waiting, record once with collectives that run as kernels (NCCL without its zero-CTA policy).";
 }
 
-// What can be won, and how much that is.
-std::string severity_words(const JobReport& report, Severeness severeness) {
-  if (report.losses.empty()) return ": small.";
-  std::string gain = gain_words(report.losses.front());
-  gain.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(gain.front())));
-  return fmt::format(". {} can be won: {}.", gain, to_string(severeness));
+// What to fix first, and by how much the job would be shorter.
+std::string fix_words(const JobReport& report, Severeness severeness) {
+  const std::vector<JobReport::Loss>& losses = report.losses;
+  if (losses.empty()) return " No single fix found would shorten the job by 2 % or more.";
+  const size_t lead = leading(losses);
+  const std::string first =
+      fmt::format(" Fix first: {}; the job would be {} shorter", losses[lead].name, gain_words(losses[lead]));
+  if (lead == 0) return fmt::format("{} ({}).", first, to_string(severeness));
+  return fmt::format("{}. Then: {}, {} ({}).", first, losses.front().name, gain_words(losses.front()),
+                     to_string(severeness));
 }
 
 bool mostly_unknown(const JobReport& report, const Figures& f) {
@@ -172,25 +202,14 @@ bool mostly_unknown(const JobReport& report, const Figures& f) {
   return nothing_to_win && share(f.unattributed_ns, f.call_ns).value_or(0) >= kMostUnknown;
 }
 
-// Waiting and transfer as shares, and what waiting costs where most of it is known.
-void tell_split(const JobReport& report, const Figures& f, Verdict& v) {
-  const bool bound = report.matching.incomplete_instances > 0 || find_finding(report.diagnostics, kOpenEnds) != nullptr;
-  const double unknown = share(f.unattributed_ns, f.call_ns).value_or(0);
-  // What is not split may be transfer as well.
-  const char* transfer = !bound ? "{} is transfer" : unknown > 0 ? "{} counts as transfer" : "at most {} is transfer";
-  v.verdict = fmt::format("{}{} of communication time is waiting, ", bound ? "At least " : "",
-                          percent_of(f.wait_ns, f.call_ns)) +
-              fmt::format(fmt::runtime(transfer), percent_of(f.transfer_ns, f.call_ns));
-  v.verdict += unknown > 0 ? fmt::format(", {} is not told apart.", human_percent(unknown)) : ".";
-  if (mostly_unknown(report, f) || f.total_ns <= 0) return;
-  v.verdict += fmt::format(" Waiting costs {}{} of GPU time", bound ? "at least " : "",
-                           percent_of(f.exposed_wait_ns, f.total_ns)) +
-               severity_words(report, v.severeness);
+void say_where_time_went(const JobReport& report, const Figures& f, Verdict& v) {
+  v.verdict = time_words(report, f);
+  if (!mostly_unknown(report, f)) v.verdict += fix_words(report, v.severeness);
 }
 
 void ask_for_missing_ranks(const JobReport& report, Verdict& v) {
   if (report.job.ranks_missing.empty() || proves_a_cause(report)) return;
-  v.next = fmt::format("Give the traces of the missing ranks, too ({}): one of them may be waited for.",
+  v.next = fmt::format("Add the traces of the missing ranks ({}): the others may be waiting for one of them.",
                        human_ranks(report.job.ranks_missing));
 }
 
@@ -203,11 +222,11 @@ constexpr Rule kRules[] = {
     // No collectives.
     {[](const JobReport&, const Figures& f) { return f.calls == 0; },
      [](const JobReport& report, const Figures& f, Verdict& v) {
-       v.verdict = "No collectives were recorded: only each rank's own timeline can be told.";
+       v.verdict = "No collectives were recorded, so only each rank's own timeline is known.";
        v.why = timeline_words(f) + (report.losses.empty() ? "" : " " + report.losses.front().why);
-       v.next = f.total_ns == 0 ? "No call of a collective is in these traces either: check that the recorded steps "
-                                  "communicate, and record GPU activities where there are GPUs."
-                                : "Check that the recorded steps communicate.";
+       v.next = f.total_ns == 0
+                    ? "Check that the recorded steps communicate, and record GPU activities if there are GPUs."
+                    : "Check that the recorded steps communicate.";
      }},
     // One process with several GPUs; one rank of several.
     {[](const JobReport& report, const Figures&) {
@@ -219,13 +238,13 @@ constexpr Rule kRules[] = {
     // Split, but for most of the time.
     {[](const JobReport& report, const Figures& f) { return f.any_split() && mostly_unknown(report, f); },
      [](const JobReport& report, const Figures& f, Verdict& v) {
-       tell_split(report, f, v);
+       say_where_time_went(report, f, v);
        name_obstacle(report, v.why, v.next);
      }},
     // Split, and nobody was last.
     {[](const JobReport& report, const Figures& f) { return f.any_split() && nobody_to_name(report); },
      [](const JobReport& report, const Figures& f, Verdict& v) {
-       tell_split(report, f, v);
+       say_where_time_went(report, f, v);
        name_nobody(report, f, v);
        v.why += report.losses.empty() ? "" : beside_words(report.losses, 0);
        ask_for_missing_ranks(report, v);
@@ -233,15 +252,15 @@ constexpr Rule kRules[] = {
     // Split, and nothing is worth a repair.
     {[](const JobReport& report, const Figures& f) { return f.any_split() && report.losses.empty(); },
      [](const JobReport& report, const Figures& f, Verdict& v) {
-       tell_split(report, f, v);
-       v.why = "No straggler stands out. " + timeline_words(f);
-       v.next = "Waiting is not what to fix first: look at computing and idle time.";
+       say_where_time_went(report, f, v);
+       v.why = "No rank is a clear straggler.";
+       v.next = "Do not start with waiting: look at computing and idle time.";
        ask_for_missing_ranks(report, v);
      }},
     // Split, with losses.
     {[](const JobReport&, const Figures& f) { return f.any_split(); },
      [](const JobReport& report, const Figures& f, Verdict& v) {
-       tell_split(report, f, v);
+       say_where_time_went(report, f, v);
        name_losses(report, v);
        ask_for_missing_ranks(report, v);
      }},
@@ -250,13 +269,13 @@ constexpr Rule kRules[] = {
      &name_rows_that_wait_for_nobody},
     {[](const JobReport&, const Figures&) { return true; },
      [](const JobReport& report, const Figures&, Verdict& v) {
-       v.verdict = "Waiting and transfer could not be told apart.";
+       v.verdict = "Communication could not be split into waiting and transfer.";
        name_obstacle(report, v.why, v.next);
      }},
 };
 
 // What a finding says of ranks, up to its colon: "Rank 2: 24 kernels were launched and none was recorded." "": nothing.
-std::string told_of_ranks(const JobReport& report, FindingCode code) {
+std::string said_of_ranks(const JobReport& report, FindingCode code) {
   std::vector<int32_t> ranks;
   std::string_view first;
   for (const Finding& f : report.diagnostics) {
@@ -268,30 +287,29 @@ std::string told_of_ranks(const JobReport& report, FindingCode code) {
   std::sort(ranks.begin(), ranks.end());
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   const bool all = ranks.empty() || ranks.size() == report.ranks.size();
-  const std::string who = all && report.ranks.size() > 1 ? "Each rank" : "Rank " + human_ranks(ranks);
+  const std::string who = all && report.ranks.size() > 1 ? "Each rank"
+                          : ranks.size() == 1            ? "Rank " + human_ranks(ranks)
+                                                         : "Ranks " + human_ranks(ranks);
   return fmt::format("{}: {}.", who, first.substr(0, first.find(':')));
 }
 
 // What of the job is in no row: said before what the rows say.
 void tell_what_is_missing(const JobReport& report, const Figures& f, Verdict& v) {
-  if (const std::string lost = told_of_ranks(report, kGpuRowsLost); !lost.empty()) {
-    v.verdict = lost + (f.calls > 0 ? " What others waited is a bound. " : " ") + v.verdict;
-    if (f.calls > 0) {
-      v.why = fmt::format("Collectives lack this member, so what others waited for it counts as transfer. {}",
-                          timeline_words(f));
-    }
-    v.next = "Record once more: the profiler lost the rows of a GPU.";
+  if (const std::string lost = said_of_ranks(report, kGpuRowsLost); !lost.empty()) {
+    v.verdict = lost + (f.calls > 0 ? " Waiting of the other ranks is a lower bound. " : " ") + v.verdict;
+    if (f.calls > 0) v.why = "Collectives lack this rank, so waiting for it counts as transfer.";
+    v.next = "Record again: the profiler lost the rows of a GPU.";
   }
-  if (const std::string none = told_of_ranks(report, kNoGpuActivity); !none.empty()) {
+  if (const std::string none = said_of_ranks(report, kNoGpuActivity); !none.empty()) {
     v.verdict = none + (f.calls > 0 ? " " + v.verdict : "");
-    v.next = "Add ProfilerActivity.CUDA (of Intel GPUs XPU) to the profiler's activities." +
+    v.next = "Add ProfilerActivity.CUDA (XPU for Intel GPUs) to the profiler's activities." +
              (f.calls > 0 ? " " + v.next : "");
   }
-  if (!told_of_ranks(report, kKernelsLost).empty()) {
-    v.next = "Record once more, fewer steps or activities at once: the profiler lost kernels. " + v.next;
+  if (!said_of_ranks(report, kKernelsLost).empty()) {
+    v.next = "Record again with fewer steps or activities at once: the profiler lost kernels. " + v.next;
   }
   for (const FindingCode code : {kCallsWithoutKernel, kUnknownKernels, kCopiedCollectives, kKernelsLost}) {
-    if (const std::string told = told_of_ranks(report, code); !told.empty()) v.why = told + " " + v.why;
+    if (const std::string told = said_of_ranks(report, code); !told.empty()) v.why = told + " " + v.why;
   }
 }
 

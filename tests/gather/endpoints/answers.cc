@@ -79,7 +79,8 @@ TEST_CASE("a job's page names its missing ranks and links the report once there 
   CHECK(job_page(job, "").body.find("report.html") == std::string::npos);
   job.report_generation = 1;
   job.report = ReportState::partial;
-  CHECK(job_page(job, "").body.find("<a href=\"/v1/jobs/run/report.html\">partial</a>") != std::string::npos);
+  CHECK(job_page(job, "").body.find("<a href=\"/v1/jobs/run/report.html\">Open report</a> (partial)") !=
+        std::string::npos);
 }
 
 TEST_CASE("a report that failed is not linked by its state, and says why it failed") {
@@ -88,7 +89,7 @@ TEST_CASE("a report that failed is not linked by its state, and says why it fail
   job.report_exit_code = 3;
   job.report_generation = 1;
   const std::string page = job_page(job, "no trace can be read\n").body;
-  CHECK(page.find("failed (<a href=\"/v1/jobs/run/report.html\">the one before</a>)") != std::string::npos);
+  CHECK(page.find("failed (<a href=\"/v1/jobs/run/report.html\">previous report</a>)") != std::string::npos);
   CHECK(page.find("<pre>no trace can be read\n</pre>") != std::string::npos);
   CHECK(page.find("href=\"/v1/jobs/run/report.log\"") != std::string::npos);
 }

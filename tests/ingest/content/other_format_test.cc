@@ -83,7 +83,7 @@ TEST_CASE("what hides a trace is named with how to uncover it") {
           '\0' + trace,
       "decompress it");
   names(kernel("k", "1", "1") + "\n" + kernel("k", "2", "1") + "\n", "jq -s");
-  names("<!DOCTYPE html><html><body>404</body></html>", "fetch that again");
+  names("<!DOCTYPE html><html><body>404</body></html>", "fetch the file again");
   names("version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 12345\n", "git lfs pull");
   names("\n\x10\x08\x01\x12\x0c/device:GPU:0"s, "XLA");
   names("\n\x30\x40\x01\x50\x02"s, "Perfetto");

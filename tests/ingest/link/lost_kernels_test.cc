@@ -58,13 +58,13 @@ TEST_CASE("kernels that were launched and are in no row are counted, those of co
   const auto calls = TenSteps({}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}).lost();
   REQUIRE(calls.has_value());
   CHECK(calls->severity == Severity::warning);
-  CHECK(calls->message.starts_with("10 of 20 kernels were launched and are in no row, 10 of them by collectives: "));
+  CHECK(calls->message.starts_with("10 of 20 launched kernels have no row, 10 of them by collectives: "));
   const auto half = TenSteps({0, 2, 4, 6, 8}, {1, 3, 5, 7}).lost();
   REQUIRE(half.has_value());
-  CHECK(half->message.starts_with("9 of 20 kernels were launched and are in no row, 4 of them by collectives: "));
+  CHECK(half->message.starts_with("9 of 20 launched kernels have no row, 4 of them by collectives: "));
   const auto gemm = TenSteps({3}, {}).lost();
   REQUIRE(gemm.has_value());
-  CHECK(gemm->message.starts_with("1 of 20 kernels were launched and are in no row: "));
+  CHECK(gemm->message.starts_with("1 of 20 launched kernels have no row: "));
 }
 
 TEST_CASE("few lost kernels among many are noted, without a warning") {
