@@ -1,6 +1,7 @@
 // From a finding to its place in the timeline, and to the command that cuts it out of the traces, to copy.
 import { element } from "./dom.js";
 import { duration } from "./numbers.js";
+import { pickRank } from "./picked.js";
 import { copy } from "./table.js";
 
 // The traces as the report's own command names them; where options come first they are not distinguished from their
@@ -27,7 +28,10 @@ export const momentLink = (place, text = "show") => element("a", { href: "#timel
 
 function placeText(data, place) {
   const what = `${place.instance === null ? "" : `instance ${place.instance}, `}${duration(place.length_ns)} from ${duration(place.start_ns)} on, ranks ${place.ranks}`;
-  return element("li", {}, `${place.words}: `, data.timeline ? momentLink(place, what) : what);
+  const [, rank] = /^rank (\d+)\b/.exec(place.words) ?? [];
+  const kernels = rank === undefined || !data.timeline ? []
+    : [", ", element("a", { href: "#ranks", onclick: () => pickRank(Number(rank), "Kernels") }, `kernels of rank ${rank}`)];
+  return element("li", {}, `${place.words}: `, data.timeline ? momentLink(place, what) : what, ...kernels);
 }
 
 export function openMoment(data, finding, rank) {
