@@ -52,7 +52,7 @@ TEST_CASE("every kernel and every copy of a small job has a block of its own, wi
   CHECK(lanes.lanes[1].names == std::vector<std::string>{"kernel"});
 }
 
-TEST_CASE("a lane stands on the common clock") {
+TEST_CASE("a lane is on the common clock") {
   LaneJob job(1);
   job.clocks.clocks[0].offset_ns = 7'000;
   job.built.gpu_row(0, GpuWork::compute, 10, 30);

@@ -111,13 +111,24 @@ TEST_CASE(
   CHECK(coordinates(nodes, 3) == std::vector<int32_t>{1, 1});  // the second GPU of the node of ranks 2 and 3
 }
 
-TEST_CASE("two grids that are equally fine are none") {
+TEST_CASE("groups that lie across a grid are left out of it") {
   JobReport job = job_with_ranks(4);
-  for (const auto& [name, pairs] : {std::pair<const char*, std::vector<std::vector<int32_t>>>{"a", {{0, 1}, {2, 3}}},
-                                    {"b", {{0, 2}, {1, 3}}},
-                                    {"c", {{0, 3}, {1, 2}}}}) {
-    for (const std::vector<int32_t>& pair : pairs) add_group(job, name, pair);
-  }
+  for (const int32_t rank : {0, 2}) add_group(job, "b", {rank, rank + 1});
+  for (const int32_t rank : {0, 1}) add_group(job, "c", {rank, rank + 2});
+  add_group(job, "a", {0, 3});
+  add_group(job, "a", {1, 2});
+  const RankGrid grid = report::rank_grid(job);
+  REQUIRE(grid.axes.size() == 2);
+  CHECK(grid.axes[0].name == "b");
+  CHECK(grid.axes[1].name == "c");
+}
+
+TEST_CASE("two grids that are equally fine are none") {
+  JobReport job = job_with_ranks(8);
+  for (const int32_t rank : {0, 2, 4, 6}) add_group(job, "pairs", {rank, rank + 1});
+  for (const int32_t rank : {0, 1}) add_group(job, "across pairs", {rank, rank + 2, rank + 4, rank + 6});
+  for (const int32_t rank : {0, 4}) add_group(job, "fours", {rank, rank + 1, rank + 2, rank + 3});
+  for (const int32_t rank : {0, 1, 2, 3}) add_group(job, "across fours", {rank, rank + 4});
   const RankGrid grid = report::rank_grid(job);
   CHECK(grid.source == RankGrid::Source::none);
   CHECK(grid.ambiguous);

@@ -1,4 +1,4 @@
-// Room: what the GPUs of chosen ranks computed and copied, in blocks that a picture has room for.
+// Data: what the GPUs of chosen ranks computed and copied, in blocks that a picture has room for.
 #pragma once
 
 #include <cstdint>

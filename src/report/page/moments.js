@@ -1,6 +1,7 @@
 // From a finding to its place in the timeline, and to the command that cuts it out of the traces, to copy.
 import { element } from "./dom.js";
 import { duration } from "./numbers.js";
+import { pickRank } from "./picked.js";
 import { copy } from "./table.js";
 
 // The traces as the report's own command names them; where options come first they are not distinguished from their
@@ -27,15 +28,18 @@ export const momentLink = (place, text = "show") => element("a", { href: "#timel
 
 function placeText(data, place) {
   const what = `${place.instance === null ? "" : `instance ${place.instance}, `}${duration(place.length_ns)} from ${duration(place.start_ns)} on, ranks ${place.ranks}`;
-  return element("li", {}, `${place.words}: `, data.timeline ? momentLink(place, what) : what);
+  const [, rank] = /^rank (\d+)\b/.exec(place.words) ?? [];
+  const kernels = !data.timeline?.lanes.some((lane) => lane.rank === Number(rank)) ? []
+    : [", ", element("a", { href: "#ranks", onclick: () => pickRank(Number(rank), "Kernels") }, `kernels of rank ${rank}`)];
+  return element("li", {}, `${place.words}: `, data.timeline ? momentLink(place, what) : what, ...kernels);
 }
 
-export function openMoment(data, finding, rank) {
-  const places = placesOf(data, finding, rank);
+export function openMoment(data, finding, most = 3) {
+  const places = placesOf(data, finding);
   if (places.length === 0) return undefined;
   const command = `skewscope merge ${tracesOf(data)} -o ${finding}.pftrace --excerpt ${finding}`;
   const button = element("button", { onclick: () => copy(command, button), title: "Copy the command" }, "Copy");
   return element("div", { class: "moment" },
     element("p", {}, `Open this moment (${finding.replaceAll("-", " ")}) in Perfetto: `, element("code", {}, command), " ", button),
-    element("ul", {}, ...places.slice(0, 3).map((place) => placeText(data, place))));
+    element("ul", {}, ...places.slice(0, most).map((place) => placeText(data, place))));
 }

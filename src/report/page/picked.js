@@ -3,4 +3,5 @@
 const followers = [];
 
 export const onPickedRank = (follow) => { followers.push(follow); };
-export const pickRank = (rank) => { for (const follow of followers) follow(rank); };
+// tab: which of what is known of the rank to open.
+export const pickRank = (rank, tab) => { for (const follow of followers) follow(rank, tab); };

@@ -66,17 +66,20 @@ export function ranksSection(data) {
   const first = rows.find((row) => row.rank === data.tables.stragglers.rows[0]?.[0]) ?? rows[0];
   if (first === undefined) return undefined;
   const panel = element("div");
-  const open = (rank) => panel.replaceChildren(tabs([
-    ["Time", () => timeOf(rows.find((row) => row.rank === rank))],
-    ["Why late", () => causesOf(data, rank)],
-    ["Kernels", () => kernelsOf(data, rank)],
-    ["Against the others", () => standsOutIn(data, rank)],
-    ["Notes on the input", () => findingsOf(data, rank)],
-  ]));
+  const open = (rank, tab) => {
+    const pages = [
+      ["Time", () => timeOf(rows.find((row) => row.rank === rank))],
+      ["Why late", () => causesOf(data, rank)],
+      ["Kernels", () => kernelsOf(data, rank)],
+      ["Against the others", () => standsOutIn(data, rank)],
+      ["Notes on the input", () => findingsOf(data, rank)],
+    ];
+    panel.replaceChildren(tabs(pages, Math.max(0, pages.findIndex(([name]) => name === tab))));
+  };
   const choose = chooser("Rank", rows.map((row) => [String(row.rank), String(row.rank)]), (value) => open(Number(value)));
-  const show = (rank) => {
+  const show = (rank, tab) => {
     choose.querySelector("select").value = String(rank);
-    open(rank);
+    open(rank, tab);
   };
   show(first.rank);
   onPickedRank(show);

@@ -13,11 +13,11 @@ import { records } from "./table.js";
 import { kBottom, kLane, kTop, leftOf, momentText, paintTimeline, trackAt } from "./timeline_paint.js";
 
 const kClick = 4;         // pixels that a click may slip
-const kLeastSpan = 200;   // ns that the whole width may stand for
+const kLeastSpan = 200;   // ns that the whole width covers at least
 const kAround = 0.15;     // of a moment, before it and behind it
 const kReach = 3;         // pixels from the mouse to a block
 
-const kDigits = 1000;      // a moment is told to so many parts of what is in view
+const kDigits = 1000;      // a moment is shown to so many parts of what is in view
 const kMostName = 90;      // letters of a kernel
 
 const shortName = (name) => (name.length > kMostName ? `${name.slice(0, kMostName)}…` : name);

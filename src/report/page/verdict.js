@@ -62,5 +62,5 @@ export function verdictSection(data) {
     ["Gain", losses.length === 0 ? "less than 2 %" : `${gainWords(losses[0])}: ${severeness}`],
     ["Confidence", element("span", {}, element("span", { class: `trust ${trust}` }, `${kTrust[trust]} ${confidence}`), " · ",
       element("a", { href: "#quality" }, "data quality"))],
-  ], openMoment(data, "straggler"));
+  ], openMoment(data, "straggler", 1));
 }

@@ -38,7 +38,7 @@ RowOfRank matrix_rows(const JobReport& report, PairMatrix& matrix) {
   std::unordered_map<int32_t, size_t> unit_of;
   if (report.ranks.size() > kMostMatrixRows && hosts_known) {
     matrix.unit = PairMatrix::Unit::node;
-    std::map<std::string, int32_t> first_rank;  // hosts stand in order of their ranks
+    std::map<std::string, int32_t> first_rank;  // hosts are in order of their ranks
     for (const JobReport::RankRow& row : report.ranks) {
       const auto [at, is_new] = first_rank.emplace(row.host, row.rank);
       if (!is_new) at->second = std::min(at->second, row.rank);
@@ -131,10 +131,10 @@ PairMatrix pair_matrix(const JobReport& report) {
   PairMatrix matrix;
   const RowOfRank rows = matrix_rows(report, matrix);
   CellBook cells(rows, matrix.names.size());
-  std::set<int32_t> told;  // groups whose all-to-alls say what each sent to each
+  std::set<int32_t> listed;  // groups whose all-to-alls say what each sent to each
   for (const JobReport::AllToAll& group : report.all_to_all) {
     for (const JobReport::AllToAll::Pair& pair : group.pairs) {
-      told.insert(pair.communicator);
+      listed.insert(pair.communicator);
       PairMatrix::Cell* const cell = cells.of(pair.sender, pair.receiver);
       if (cell != nullptr) cell->bytes += pair.bytes;
     }
@@ -142,7 +142,7 @@ PairMatrix pair_matrix(const JobReport& report) {
   for (const std::span<const Call> members : calls_by_instance(report.calls)) {
     add_waits(members, cells);
     const Call& first = members.front();
-    if (first.op != CollectiveKind::all_to_all || !told.contains(first.communicator)) add_bytes(members, cells);
+    if (first.op != CollectiveKind::all_to_all || !listed.contains(first.communicator)) add_bytes(members, cells);
   }
   matrix.cells = cells.take();
   return matrix;

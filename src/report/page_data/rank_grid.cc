@@ -65,7 +65,10 @@ std::vector<Partition> partitions_of(const JobReport& report, size_t world) {
   }
   std::vector<Partition> partitions;
   const auto add = [&](std::optional<Partition> next) {
-    const auto same = [&](const Partition& p) { return p.axis.coordinate == next->axis.coordinate; };
+    const auto same = [&](const Partition& p) {
+      const bool both_groups = !p.group.empty() && !next->group.empty();
+      return both_groups ? p.group == next->group : p.axis.coordinate == next->axis.coordinate;
+    };
     if (next && std::none_of(partitions.begin(), partitions.end(), same)) partitions.push_back(std::move(*next));
   };
   for (const auto& [kind, groups] : kinds) {

@@ -1,4 +1,4 @@
-// Where each rank stands in the job's parallel layout, such as tensor x data x pipeline.
+// The place of each rank in the job's parallel layout, such as tensor x data x pipeline.
 #pragma once
 
 #include <string>
