@@ -241,12 +241,13 @@ std::string text_of(const MergeResult& result, const CorrelatedJob& job, const M
     }
   }
   if (result.components > 1) {
-    text += fmt::format("{} components of ranks, clocks not compared: where one lies beside another says nothing\n",
-                        result.components);
+    text +=
+        fmt::format("{} components of ranks whose clocks could not be compared: times of one say nothing of another\n",
+                    result.components);
   }
   const auto untied = std::count_if(job.clocks.clocks.begin(), job.clocks.clocks.end(),
                                     [](const TraceClock& clock) { return !clock.aligned; });
-  if (untied > 0) text += fmt::format("Clocks: {} traces are tied to no other and lie as recorded\n", untied);
+  if (untied > 0) text += fmt::format("Clocks: {} traces could not be aligned and keep their recorded times\n", untied);
   if (result.largest_drift_ns > kDriftToTell_ns) {
     text += fmt::format("Clocks: drift moves a trace by up to {} against its one offset; a .pftrace follows it\n",
                         human_duration(result.largest_drift_ns));

@@ -138,10 +138,11 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
   add_rank_tables_option(command, options.rank_tables);
   command
       .add_option("--network-peak", options.network_gb_per_s,
-                  "Network of one GPU, one direction, in GB/s: a line beside the bandwidths between nodes")
+                  "Network of one GPU, one direction, in GB/s: a line next to the bandwidths between nodes")
       ->check(CLI::Validator(CLI::PositiveNumber).description(""))
       ->type_name("GB/S");
-  command.add_option("--baseline", options.baselines, "Output of nccl-tests: a line beside the bandwidths; repeatable")
+  command
+      .add_option("--baseline", options.baselines, "Output of nccl-tests: a line next to the bandwidths; repeatable")
       ->type_name("FILE");
   command.add_flag("--force", options.force, "Replace a report that is not whole, too; a whole one needs no flag");
   command.add_flag("--json", options.json, "Print report.json instead of the summary");

@@ -54,7 +54,7 @@ void add_access(CLI::App& command, GatherOptions& options) {
   file("--token-key-file", options.token_key_file,
        "Keys that sign job tokens: 64 hexadecimal digits a line, the first signs, two count; mode 0600");
   file("--certificate", options.certificate,
-       "Certificate chain, PEM: HTTPS in place of HTTP, with TLS 1.3 alone unless --tls-min");
+       "Certificate chain, PEM: HTTPS instead of HTTP, with TLS 1.3 alone unless --tls-min");
   file("--private-key", options.private_key, "Its private key, PEM");
   command.add_option("--tls-min", options.tls_min, with_default("Oldest TLS that is spoken", options.tls_min))
       ->check(CLI::IsMember({"1.2", "1.3"}).description(""))
@@ -130,7 +130,7 @@ void add_limits(CLI::App& command, GatherLimits& limits) {
   add_count(command, "--downloads", limits.downloads, "Files sent at a time");
   add_count(command, "--downloads-per-job", limits.downloads_per_job, "Of these, of one job");
   add_count(command, "--open-uploads", limits.open_uploads,
-            "Uploads that are not complete; of one job half of them, and twice its ranks where it told their number");
+            "Uploads that are not complete; of one job half of them, and twice its ranks where it gave their number");
   add_seconds(command, "--handshake-time", limits.handshake, "Longest TLS handshake");
   add_seconds(command, "--head-time", limits.before_authentication,
               "From connecting to a whole request with a credential");

@@ -60,7 +60,7 @@ void add_what(CLI::App& command, ShipOptions& ship, bool& report_again) {
   command.add_option("--job", ship.job, "The job's name; default within a job of Slurm: CLUSTER-ID.RESTARTS")
       ->required(ship.job.empty())
       ->type_name("NAME");
-  command.add_option("--world-size", ship.world_size, "Ranks of the job; default: as the traces tell")
+  command.add_option("--world-size", ship.world_size, "Ranks of the job; default: as the traces say")
       ->check(CLI::Range(1, kMostRanks).description(""))
       ->type_name("N");
   command.add_option("--capture", ship.capture, "Which capture of the job, when it makes several [0]")
@@ -68,7 +68,7 @@ void add_what(CLI::App& command, ShipOptions& ship, bool& report_again) {
       ->type_name("N");
   command.add_option("--rank-regex", ship.rank_regex, "Pattern with a group named rank, searched in the path")
       ->type_name("RE");
-  command.add_flag("--digest", ship.digest, "Send a digest in place of each trace");
+  command.add_flag("--digest", ship.digest, "Send a digest instead of each trace");
   command.add_flag("--replace", ship.replace, "Other content for a rank that is there already is wanted");
   command.add_flag("--verify", ship.verify,
                    "Ask the gatherer again for what was sent before: it may have lost it, or deleted the job");
@@ -106,7 +106,7 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
   command.add_option("--uploads", ship.uploads, "Uploads at a time [2]")
       ->check(CLI::Range(1, 16).description(""))
       ->type_name("N");
-  add_pause(command, "--settle", ship.settle, "A file stands still for so long, where nothing proves it closed");
+  add_pause(command, "--settle", ship.settle, "A file must not change for so long, where nothing proves it closed");
   add_pause(command, "--spread", ship.spread,
             "Without --once, after a pause, the first request comes at a random moment within this time");
   add_pause(command, "--rescan", ship.rescan, "Look through the folders as often as this");
@@ -166,7 +166,7 @@ ExitCode have_report_made(const ShipCommandOptions& options) {
 void add_ship_options(CLI::App& command, ShipCommandOptions& options) {
   add_what(command, options.ship, options.report_again);
   add_how(command, options);
-  command.add_flag("--json", options.json, "JSON in place of the text");
+  command.add_flag("--json", options.json, "Print JSON instead of the text");
   add_common_options(command, options.common);
   command.footer(
       "Example:\n"

@@ -87,8 +87,9 @@ void add_sizes(CLI::App& command, SimulateOptions& options) {
       .add_option("--experts", options.experts,
                   "Experts of each rank and layer, between all-to-alls of the data-parallel ranks; 0: none")
       ->capture_default_str();
-  command.add_flag("--fsdp", options.fsdp,
-                   "Shard parameters over the data-parallel ranks: each layer's are gathered beside the layer before");
+  command.add_flag(
+      "--fsdp", options.fsdp,
+      "Shard parameters over the data-parallel ranks: each layer's are gathered while the layer before runs");
   command.add_option("--dp", options.dp, "Data-parallel size; checked: nodes x gpus = tp x dp x pp");
   command.add_option("--steps", options.steps, "Training steps")->capture_default_str();
   command.add_option("--first-step", options.first_step, "Number of the first step")->capture_default_str();
@@ -178,7 +179,7 @@ void add_form(CLI::App& command, SimulateOptions& options) {
       "Build that wrote the traces: a (2023), c (2024), d (2025), e (2026)");
   add_choice<std::string>(command, "--compression", options.compression,
                           {{"none", ""}, {"gzip", "gzip"}, {"zstd", "zstd"}}, "Of the traces");
-  command.add_flag("--digests", options.digests, "Write digests in place of traces: large jobs in seconds");
+  command.add_flag("--digests", options.digests, "Write digests instead of traces: large jobs in seconds");
   command.add_option("--seed", options.seed, "Equal seeds and options give equal bytes")->capture_default_str();
   command.add_flag("--sync-events", options.sync_events, "Write which stream waits for which event; nvidia");
   command.add_option("--cpu-rows", options.cpu_rows_per_kernel, "Filler: cpu_op rows per kernel")
