@@ -241,7 +241,7 @@ TEST_CASE("ranks whose clocks nobody compared are processes that say so, and so 
   const Outcome merged = place().run("merge two_hosts -o apart.pftrace --align none");
   REQUIRE(merged.code == 0);
   CHECK(says(merged.out,
-             "2 components of ranks whose clocks could not be compared: where one lies beside another says nothing"));
+             "2 components of ranks whose clocks could not be compared: times of one say nothing of another"));
   const std::string trace = place().read("apart.pftrace");
   CHECK(says(trace, "component 1 of 2 (clocks not compared)"));
   CHECK(says(trace, "component 2 of 2 (clocks not compared)"));
