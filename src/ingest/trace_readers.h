@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collectives/kernel_table.h"
+#include "skewscope/ingest/read_progress.h"
 #include "src/ingest/content/trace_reader.h"
 
 namespace skewscope::ingest {

@@ -160,7 +160,7 @@ TEST_CASE("output that cannot be written ends the program with 5") {
 }
 
 TEST_CASE("a memory limit that is too small ends the program with 6") {
-  CHECK(place().run("report traces -o small --memory-limit 10K").code == 6);
+  CHECK(place().run("report traces -o small --memory-limit 10K --cache off").code == 6);
   CHECK_FALSE(place().has("small"));
 }
 
