@@ -149,8 +149,8 @@ void add_job(Lines& lines, const JobReport& report) {
   lines.add_wrapped("Job", job_words(report));
   if (!report.clocks.empty()) lines.add_wrapped("Clocks", clock_words(report));
   if (const Finding* inferred = find_finding(report.diagnostics, kInferredCommunicators); inferred != nullptr) {
-    lines.add_wrapped("Groups", fmt::format("{} recognized from calls that end together; the traces name {}",
-                                            inferred->count, inferred->count == 1 ? "it not" : "none of them"));
+    lines.add_wrapped(
+        "Groups", fmt::format("{} recognized from calls that end together, unnamed in the traces", inferred->count));
   }
   const bool some_missing = !report.job.ranks_missing.empty();
   const JobReport::Island* const lead = leading_island(report);
