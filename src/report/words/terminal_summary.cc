@@ -81,7 +81,7 @@ std::string clock_words(const JobReport& report) {
                                                            leading_island(report) == nullptr ? ", not compared" : "");
   if (aligned == 0) return several + "as recorded; no collective aligns them";
   const std::string who = aligned == report.clocks.size()
-                              ? fmt::format("all {} agree", plural(aligned, "rank"))
+                              ? fmt::format("{} ranks agree", aligned > 2 ? fmt::format("all {}", aligned) : "both")
                               : fmt::format("{} of {} ranks agree", aligned, report.clocks.size());
   const std::string within = worst < 0 ? ", uncertainty unknown" : fmt::format(" within {}", human_duration(worst));
   return several + who + within + "; " + correction_words(methods);
