@@ -148,7 +148,7 @@ std::optional<Advice> profiler_buffers(const View& view, const Rule& rule) {
     advice.evidence.push_back({row.name, row.count, row.total_ns});
   }
   if (static_cast<double>(total_ns) < threshold(rule, "time_ns")) return {};
-  advice.sign = fmt::format("the profiler spent {} on its buffers; events: {}", human_duration(total_ns), count);
+  advice.sign = fmt::format("the profiler spent {} on its buffers, in {} events", human_duration(total_ns), count);
   return advice;
 }
 

@@ -258,7 +258,7 @@ TEST_CASE("groups that were inferred are counted in the summary and in the diagn
   CHECK(says(report.diagnostics[0].message, "16 calls were matched in 1 groups"));
   const std::string text = terminal_summary(report, "", false);
   check_fits(text);
-  CHECK(says(text, "Groups     1 recognized from calls that end together; the traces name it not"));
+  CHECK(says(text, "Groups     1 recognized from calls that end together, unnamed in the traces"));
 }
 
 TEST_CASE("when most time could not be split, little waiting is not called small") {

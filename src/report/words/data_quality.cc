@@ -23,6 +23,11 @@ std::string counted(int64_t number, const char* noun) {
 }
 
 constexpr double kGoodShare = 0.99, kDoubtfulShare = 0.9;
+// "all 8", "2 of 2".
+std::string all_of(size_t count) {
+  return count > 2 ? fmt::format("all {}", count) : fmt::format("{} of {}", count, count);
+}
+
 constexpr const char* kFindings = "Findings";
 constexpr int64_t kGoodClocks = 10;  // a call's mean wait in uncertainties
 
@@ -33,7 +38,7 @@ Trust trust_of(double share) {
 
 QualityPoint ranks_point(const JobReport::Job& job) {
   const size_t present = job.ranks_present.size(), all = present + job.ranks_missing.size();
-  if (job.ranks_missing.empty()) return {"Ranks", fmt::format("all {}", all), Trust::good};
+  if (job.ranks_missing.empty()) return {"Ranks", all_of(all), Trust::good};
   return {"Ranks", fmt::format("{} of {}, no trace of {}", present, all, human_ranks(job.ranks_missing)),
           2 * present < all ? Trust::bad : Trust::doubtful};
 }
@@ -61,12 +66,12 @@ QualityPoint clocks_point(const JobReport& report, const Figures& f) {
     if (clock.aligned) worst_ns = std::max(worst_ns, clock.uncertainty_ns);
   }
   if (aligned == 0) return {"Clocks", "as recorded, no collective aligns them", Trust::bad};
-  std::string value = aligned == report.clocks.size() ? fmt::format("all {} aligned", aligned)
-                                                      : fmt::format("{} of {} aligned", aligned, report.clocks.size());
+  std::string value =
+      aligned == report.clocks.size() ? all_of(aligned) : fmt::format("{} of {}", aligned, report.clocks.size());
+  value += worst_ns < 0 ? " aligned, uncertainty unknown" : fmt::format(" aligned within {}", human_duration(worst_ns));
   if (const size_t components = component_count(report); components > 1) {
     value += fmt::format(", {} components, not compared", components);
   }
-  value += worst_ns < 0 ? ", uncertainty unknown" : fmt::format(" within {}", human_duration(worst_ns));
   const bool fine = worst_ns >= 0 && worst_ns * kGoodClocks * f.calls <= f.wait_ns && aligned == report.clocks.size() &&
                     find_finding(report.diagnostics, kInconclusiveClocks) == nullptr;
   if (worst_ns >= 0 && !fine && f.calls > 0) {

@@ -81,7 +81,7 @@ std::string clock_words(const JobReport& report) {
                                                            leading_island(report) == nullptr ? ", not compared" : "");
   if (aligned == 0) return several + "as recorded; no collective aligns them";
   const std::string who = aligned == report.clocks.size()
-                              ? fmt::format("all {} agree", plural(aligned, "rank"))
+                              ? fmt::format("{} ranks agree", aligned > 2 ? fmt::format("all {}", aligned) : "both")
                               : fmt::format("{} of {} ranks agree", aligned, report.clocks.size());
   const std::string within = worst < 0 ? ", uncertainty unknown" : fmt::format(" within {}", human_duration(worst));
   return several + who + within + "; " + correction_words(methods);
@@ -149,8 +149,8 @@ void add_job(Lines& lines, const JobReport& report) {
   lines.add_wrapped("Job", job_words(report));
   if (!report.clocks.empty()) lines.add_wrapped("Clocks", clock_words(report));
   if (const Finding* inferred = find_finding(report.diagnostics, kInferredCommunicators); inferred != nullptr) {
-    lines.add_wrapped("Groups", fmt::format("{} recognized from calls that end together; the traces name {}",
-                                            inferred->count, inferred->count == 1 ? "it not" : "none of them"));
+    lines.add_wrapped(
+        "Groups", fmt::format("{} recognized from calls that end together, unnamed in the traces", inferred->count));
   }
   const bool some_missing = !report.job.ranks_missing.empty();
   const JobReport::Island* const lead = leading_island(report);

@@ -50,6 +50,12 @@ std::string timeline_words(const Figures& f) {
                      smaller_part(f, f.exposed_memcpy_ns, "exposed copies"), of_gpu_time(f, f.idle_ns));
 }
 
+// A bound of less than half a percent is one of nothing.
+std::string least_of_gpu_time(const Figures& f, bool bound) {
+  const bool nothing = bound && share(f.exposed_wait_ns, f.total_ns).value_or(0) < 0.5 * kWorthSaying;
+  return nothing ? "0 %" : of_gpu_time(f, f.exposed_wait_ns);
+}
+
 // Where the time went. Members that are missing make waiting a bound; what is not split may be transfer as well.
 std::string time_words(const JobReport& report, const Figures& f) {
   const bool bound = report.matching.incomplete_instances > 0 || find_finding(report.diagnostics, kOpenEnds) != nullptr;
@@ -65,8 +71,8 @@ std::string time_words(const JobReport& report, const Figures& f) {
   return fmt::format(
       "GPUs spend {} of the time computing, {}{} waiting for other ranks, {}{} in exposed transfer, "
       "{}{}{} idle.",
-      of_gpu_time(f, f.compute_ns), least, of_gpu_time(f, f.exposed_wait_ns), most,
-      of_gpu_time(f, f.exposed_transfer_ns), smaller_part(f, unsplit_ns, "communication that could not be split"),
+      of_gpu_time(f, f.compute_ns), least, least_of_gpu_time(f, bound), most, of_gpu_time(f, f.exposed_transfer_ns),
+      smaller_part(f, unsplit_ns, "communication that could not be split"),
       smaller_part(f, f.exposed_memcpy_ns, "exposed copies"), of_gpu_time(f, f.idle_ns));
 }
 
