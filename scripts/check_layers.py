@@ -8,33 +8,33 @@ import sys
 from pathlib import Path
 
 # Layer -> layers whose public headers it may include, besides its own headers. A stage never includes a stage.
-ROOMS = {"base", "collectives", "model"}
+DATA = {"base", "collectives", "model"}
 MAY_INCLUDE = {
     "base": set(),
     "collectives": {"base"},
     "model": {"base", "collectives"},
-    "efficiency": ROOMS,  # below the stages: what one operator call is worth
-    "digest": ROOMS,  # below the stages: a room as bytes
-    "ingest": ROOMS | {"digest"},
-    "matching": ROOMS,
-    "align": ROOMS,
-    "select": ROOMS,
-    "attribute": ROOMS,
-    "blame": ROOMS,
-    "summarize": ROOMS | {"efficiency"},
-    "scale": ROOMS,
-    "report": ROOMS | {"efficiency"},
-    "simulate": ROOMS | {"digest"},
-    "merge": ROOMS,
+    "efficiency": DATA,  # below the stages: what one operator call is worth
+    "digest": DATA,  # below the stages: a trace file as bytes
+    "ingest": DATA | {"digest"},
+    "matching": DATA,
+    "align": DATA,
+    "select": DATA,
+    "attribute": DATA,
+    "blame": DATA,
+    "summarize": DATA | {"efficiency"},
+    "scale": DATA,
+    "report": DATA | {"efficiency"},
+    "simulate": DATA | {"digest"},
+    "merge": DATA,
     "distribute": {"base"},
-    "correlate": ROOMS | {"ingest", "matching", "align", "select", "attribute", "blame", "summarize",
+    "correlate": DATA | {"ingest", "matching", "align", "select", "attribute", "blame", "summarize",
                           "report"},
-    "advise": ROOMS,
+    "advise": DATA,
     "protocol": {"base"},  # below gather and ship: what both ends say
     "gather": {"base", "protocol"},  # parses no trace
-    "ship": ROOMS | {"protocol", "ingest"},
-    "examine": ROOMS | {"efficiency", "ingest", "summarize", "advise", "report"},
-    "cli": ROOMS | {"efficiency", "correlate", "examine", "advise", "distribute", "ingest", "align", "summarize",
+    "ship": DATA | {"protocol", "ingest"},
+    "examine": DATA | {"efficiency", "ingest", "summarize", "advise", "report"},
+    "cli": DATA | {"efficiency", "correlate", "examine", "advise", "distribute", "ingest", "align", "summarize",
                     "scale", "report", "simulate", "merge", "protocol", "gather", "ship"},
 }
 

@@ -23,7 +23,7 @@ struct CorrelateOptions {
   RankTableChoice rank_tables = RankTableChoice::none;
 };
 
-// The first half of the story, up to the rooms that others than a report are made of. `files`: of discover_files.
+// The first half of the story, up to the data that others than a report are made of. `files`: of discover_files.
 Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const IngestOptions& ingest, AlignMode mode,
                                 StageTimer& timer, Exchange& exchange = alone());
 

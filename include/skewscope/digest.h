@@ -19,7 +19,7 @@ constexpr uint32_t kDigestVersion = 10;  // of the layout and of what the fields
 bool is_digest(std::string_view head);
 
 // Everything of `file` but what is judged over all files or asked for by a command: usable, rank, session,
-// communicators, steps_before_filter, and the facts that its name tells. Equal rooms give equal bytes.
+// communicators, steps_before_filter, and the facts that its name tells. Equal data gives equal bytes.
 std::string to_digest(const TraceFile& file);
 
 // A digest begins with a head of kDigestHeadBytes and a table, as long as digest_table_bytes() of the head says (0: no
@@ -34,7 +34,7 @@ struct DigestSizes {
 };
 std::optional<DigestSizes> digest_sizes(std::string_view head_and_table);
 
-// Safe on any bytes: what it returns satisfies the invariants of the room. Error no_input, with a message without the
+// Safe on any bytes: what it returns satisfies the invariants of TraceFile. Error no_input, with a message without the
 // file's name: not a digest, another version, damaged.
 Result<TraceFile> from_digest(std::string_view digest);
 

@@ -1,6 +1,6 @@
 // The daemon of `skewscope gather`: receives traces and digests of jobs over HTTP, keeps them so that nothing that was
 // acknowledged is lost, and has each job's report made as soon as its ranks are there. It never reads a trace.
-// Promises P1-P9, endpoints, storage order and limits: src/gather/README.md.
+// Promises and storage order: src/gather/README.md; endpoints: src/gather/http/route.cc; limits: below.
 #pragma once
 
 #include <chrono>

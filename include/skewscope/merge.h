@@ -66,14 +66,14 @@ struct MergeResult {
 enum class TraceFormat : uint8_t { pftrace, json_gz };  // Perfetto's protobuf; Chrome's JSON as gzip
 
 // The file is made new. Errors: output, and those of `details`.
-Result<MergeResult> merge_trace(const CorrelatedJob& rooms, const MergeOptions& options, const DetailSource& details,
+Result<MergeResult> merge_trace(const CorrelatedJob& job, const MergeOptions& options, const DetailSource& details,
                                 TraceFormat format, const std::string& path);
 
 // A ZIP whose members are the traces of `ranks` (empty: all) as they are, and manifest.json, which tells Perfetto how
 // to shift each. `base_time_ns`: what the time stamps of each file count from. The file is made new. Errors: no_input
 // (of a trace only its digest is there; one cannot be read, or is compressed in a way that Perfetto does not read),
 // output.
-Result<MergeResult> bundle_traces(const CorrelatedJob& rooms, const std::vector<int32_t>& ranks,
+Result<MergeResult> bundle_traces(const CorrelatedJob& job, const std::vector<int32_t>& ranks,
                                   const std::map<std::string, int64_t>& base_time_ns, const std::string& path);
 
 }  // namespace skewscope

@@ -1,4 +1,4 @@
-// Stage: rooms -> JobReport -> files and terminal text.
+// Stage: a correlated job -> JobReport -> files and terminal text.
 #pragma once
 
 #include <cstdint>

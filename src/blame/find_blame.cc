@@ -1,5 +1,5 @@
-// The stage: what each GPU stood still for; what each member did since all last left together -> lateness by cause,
-// blame moved back to its origin -> the job replayed without it.
+// The stage: what each GPU stood still for; what each member did since the last collective that all of them left
+// together -> lateness by cause, blame moved back to its origin -> the job replayed without it.
 //
 // Blame moves from instance to instance in one order, so process 0 moves it; what that takes of the rows of a trace
 // (its line, the labels of its spans, its kernels) is extracted in the process that holds them. Line, labels and

@@ -7,7 +7,7 @@
 
 namespace skewscope::digest {
 
-// Empty: it is; else the first thing that is not, in words. Beyond the room's own invariants: enums have names, ids
+// Empty: it is; else the first thing that is not, in words. Beyond the data's own invariants: enums have names, ids
 // and groups exist, times cannot overflow when they are added.
 std::string what_is_wrong(const TraceFile& file);
 

@@ -1,6 +1,6 @@
 // Bytes -> TraceFile. The plan is walked first, with every length checked against what is there; columns are decoded
-// afterwards, in parallel, straight into the vectors of the room. A reader that finds something impossible remembers
-// it and goes on with zeros: one check at the end.
+// afterwards, in parallel, straight into the vectors of the TraceFile. A reader that finds something impossible
+// remembers it and goes on with zeros: one check at the end.
 #include <tbb/parallel_for.h>
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Room: what an expert would say of one GPU's trace. A finding is made only where its sign shows in the trace, and it
+// Data: what an expert would say of one GPU's trace. A finding is made only where its sign shows in the trace, and it
 // brings its evidence and the threshold that it passed.
 #pragma once
 

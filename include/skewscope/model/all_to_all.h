@@ -1,4 +1,4 @@
-// Room: what the members of a group sent each other in its all-to-alls, and what came of it.
+// Data: what the members of a group sent each other in its all-to-alls, and what came of it.
 #pragma once
 
 #include <cstdint>

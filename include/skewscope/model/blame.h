@@ -1,4 +1,4 @@
-// Room: why ranks came late, whose lateness it was in the end, and what the job would gain without it.
+// Data: why ranks came late, whose lateness it was in the end, and what the job would gain without it.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Room: how each trace's clock maps to the job's common clock.
+// Data: how each trace's clock maps to the job's common clock.
 //   t = c - offset_ns - drift_ppb * 1e-9 * (c - reference) - bend(c)
 // The line is that of DEFINITIONS.md, section 2; the bend is 0 except under ClockMethod::bent.
 #pragma once

@@ -1,4 +1,4 @@
-// Room: one collective as all its members saw it.
+// Data: one collective as all its members saw it.
 #pragma once
 
 #include <cstdint>

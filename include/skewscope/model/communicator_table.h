@@ -1,4 +1,4 @@
-// Room: who talks to whom. A communicator is a member set and a name: the name alone is not an identity
+// Data: who talks to whom. A communicator is a member set and a name: the name alone is not an identity
 // (tensor-parallel groups of different ranks share names), and neither is the set alone (two communicators over the
 // same ranks).
 #pragma once

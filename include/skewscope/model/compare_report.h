@@ -1,4 +1,4 @@
-// Room: what got slower from one run to another of the same size: the shape of compare.json (schema
+// Data: what got slower from one run to another of the same size: the shape of compare.json (schema
 // skewscope.compare/1) as plain data.
 #pragma once
 

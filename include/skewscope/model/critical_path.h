@@ -1,4 +1,4 @@
-// Room: the critical path of a step: at every moment of it, the one thing that the program was waiting for. It is
+// Data: the critical path of a step: at every moment of it, the one thing that the program was waiting for. It is
 // followed backwards from the step's end: what ends there began when something else ended, the last that it needed; and
 // so on. Its parts are disjoint and cover the step, so their times sum to its length, exactly.
 //

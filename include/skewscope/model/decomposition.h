@@ -1,4 +1,4 @@
-// Room: every nanosecond of every collective call under one label.
+// Data: every nanosecond of every collective call under one label.
 #pragma once
 
 #include <cstdint>

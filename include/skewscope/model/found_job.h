@@ -1,4 +1,4 @@
-// Room: a job that was found among the files that a user gave, whether or not it is the one that is reported.
+// Data: a job that was found among the files that a user gave, whether or not it is the one that is reported.
 #pragma once
 
 #include <cstdint>

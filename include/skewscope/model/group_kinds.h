@@ -1,4 +1,4 @@
-// Room: communicators of one kind: groups that play the same role, such as the eight data-parallel groups of a job.
+// Data: communicators of one kind: groups that play the same role, such as the eight data-parallel groups of a job.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Room: what is said about a job: the shape of report.json (configs/report.schema.json) as plain data.
+// Data: what is said about a job: the shape of report.json (configs/report.schema.json) as plain data.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Room: all that was read of a job. Immutable once loaded.
+// Data: all that was read of a job. Immutable once loaded.
 // Where several processes read it, each has the same JobTrace but for the rows and calls of the traces that others
 // hold.
 #pragma once

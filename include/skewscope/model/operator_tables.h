@@ -1,4 +1,4 @@
-// Room: what the operators of one trace did on the host and on the GPU; exact, in integer nanoseconds. Texts are copied
+// Data: what the operators of one trace did on the host and on the GPU; exact, in integer nanoseconds. Texts are copied
 // out, so that the tables outlive the trace.
 //
 // Launcher of a GPU row: the innermost operator around the call that launched it; the call itself where no operator is;

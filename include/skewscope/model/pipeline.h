@@ -1,4 +1,4 @@
-// Room: the pipeline that a job's ranks form, as its messages show it, and how long its stages stood still.
+// Data: the pipeline that a job's ranks form, as its messages show it, and how long its stages stood still.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Room: what the host did, and how each GPU row ran: the part of a trace that the tables of one GPU ask for and the
+// Data: what the host did, and how each GPU row ran: the part of a trace that the tables of one GPU ask for and the
 // report of a job does not. Read only where asked for (IngestOptions::while_details_last); rows of GpuEvents and
 // LaunchEvents are those of the RankTrace of the same file, strings those of its LinkedTrace.
 #pragma once

@@ -1,4 +1,4 @@
-// Room: the tables of one rank as named numbers, which can be compared across ranks.
+// Data: the tables of one rank as named numbers, which can be compared across ranks.
 #pragma once
 
 #include <cstdint>

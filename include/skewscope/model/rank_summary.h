@@ -1,4 +1,4 @@
-// Room: one trace's GPU timeline. Unions of intervals, exact in ns; the parts sum to the window:
+// Data: one trace's GPU timeline. Unions of intervals, exact in ns; the parts sum to the window:
 //   compute + exposed_communication + exposed_memcpy + idle = total
 // Definitions as TraceLens' gpu_timeline: fills are computation, copies exposed only where neither computation nor
 // communication runs. All devices of a trace pooled.

@@ -1,4 +1,4 @@
-// Room: the tables of one GPU's trace, from its GPU rows, its launches and, where they were read, the details of both;
+// Data: the tables of one GPU's trace, from its GPU rows, its launches and, where they were read, the details of both;
 // exact, in integer nanoseconds. Definitions as the peers' (TraceLens gpu_timeline, HTA idle breakdown, launch
 // statistics and queue length, tb_plugin's GPU utilisation); rows without a launch ("orphans") count wherever a launch
 // is not what is counted.

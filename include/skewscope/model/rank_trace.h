@@ -1,4 +1,4 @@
-// Room: what one rank's trace says, reduced to what reports need. Columns of equal length; row = index; strings
+// Data: what one rank's trace says, reduced to what reports need. Columns of equal length; row = index; strings
 // interned.
 #pragma once
 

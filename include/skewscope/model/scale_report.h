@@ -1,4 +1,4 @@
-// Room: one job at several sizes: the shape of scale.json (configs/scale.schema.json) as plain data.
+// Data: one job at several sizes: the shape of scale.json (configs/scale.schema.json) as plain data.
 #pragma once
 
 #include <cstdint>

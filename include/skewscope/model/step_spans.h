@@ -1,4 +1,4 @@
-// Room: one trace's window, cut into its steps and the rest. See src/model/step_spans.cc.
+// Data: one trace's window, cut into its steps and the rest. See src/model/step_spans.cc.
 #pragma once
 
 #include <cstdint>

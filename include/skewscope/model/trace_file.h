@@ -1,4 +1,4 @@
-// Room: one file, read and linked, before anybody asked which rank it is. What a format's reader leaves behind, what a
+// Data: one file, read and linked, before anybody asked which rank it is. What a format's reader leaves behind, what a
 // digest keeps, what processes tell each other of their files; JobTrace is made of the TraceFiles of a job.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The rooms of a job, and the way from a call back to its instance.
+// The data of a job, and the way from a call back to its instance.
 #pragma once
 
 #include <vector>

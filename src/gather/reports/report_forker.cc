@@ -38,6 +38,7 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kLargestMessage = 64 << 10;
 constexpr int kTooLong = 124, kInternal = 70;
 constexpr int kLookEvery_ms = 100;
+constexpr uint64_t kMostThreads = 64;  // of a report: so many times its time limit is what they compute at most
 
 bool send_json(int socket, const Json& message) {
   const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -152,7 +153,7 @@ class ForkerProcess {
     const ReportTask task{message["traces"], message["output"],     message["job"], message["threads"],
                           message["memory"], message["world_size"], message["room"]};
     const pid_t pid = fork();
-    if (pid == 0) make_one(task, make_report_, static_cast<uint64_t>(limit_.count()) * 64);
+    if (pid == 0) make_one(task, make_report_, static_cast<uint64_t>(limit_.count()) * kMostThreads);
     const int id = message["id"];
     if (pid < 0) return send_json(socket_, {{"id", id}, {"exit_code", kCannotFork}});
     setpgid(pid, pid);

@@ -85,4 +85,22 @@ Findings DefectCounts::to_findings(const std::string& file) const {
   return findings;
 }
 
+void count_source_end(SourceEnd end, int64_t bytes, DefectCounts& defects) {
+  switch (end) {
+    case SourceEnd::whole:
+      return;
+    case SourceEnd::cut:
+      if (defects.count(Defect::truncated_file) == 0) defects.add(Defect::truncated_file, bytes);
+      return;
+    case SourceEnd::no_trailer:
+      return defects.add(Defect::gzip_without_trailer, bytes);
+    case SourceEnd::damaged:
+      return defects.add(Defect::damaged_compression, bytes);
+    case SourceEnd::trailing:
+      return defects.add(Defect::trailing_bytes, bytes);
+    case SourceEnd::unreadable:
+      return defects.add(Defect::unreadable_file, bytes);
+  }
+}
+
 }  // namespace skewscope::ingest

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "skewscope/base/finding.h"
+#include "src/ingest/text/byte_source.h"
 
 namespace skewscope::ingest {
 
@@ -66,5 +67,8 @@ class DefectCounts {
   };
   std::array<Entry, kDefectCount> entries_;
 };
+
+// Counts what the end of a stream of `bytes` says of it.
+void count_source_end(SourceEnd end, int64_t bytes, DefectCounts& defects);
 
 }  // namespace skewscope::ingest

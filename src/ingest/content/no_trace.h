@@ -1,4 +1,4 @@
-// The content of files that are no traces, and of streams that end too early.
+// The content of files that are no traces.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,5 @@ FileContent unrecognised_content(const std::string& file, std::string_view head,
 
 // From here on the file is not a trace, with a finding that names what it is and what to do.
 void set_other_format(const OtherFormat& format, FileContent& content);
-
-// Counts what the end of a stream of `bytes` says of it.
-void count_source_end(SourceEnd end, int64_t bytes, DefectCounts& defects);
 
 }  // namespace skewscope::ingest

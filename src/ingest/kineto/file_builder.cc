@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "src/ingest/content/no_trace.h"
+#include "src/ingest/content/defects.h"
 
 namespace skewscope::ingest {
 namespace {

@@ -1,8 +1,8 @@
 // Problem: one sentence that is true, useful and never more certain than the data.
 // Rules: the split is named as shares of the time in collectives, and what waiting that nothing hides costs as a share
 // of the ranks' GPU time. Severity is that of what can be won: the weight of the largest loss (losses.h), 5/10/20 %:
-// noticeable, high, critical. That loss gives reason and advice. A fault, a loss for which some ranks stand, comes
-// before what is the job's own design and weighs up to twice as much; then both give advice. Losses that weigh a
+// noticeable, high, critical. That loss gives reason and advice. A fault (a loss that names ranks) comes first even
+// where the heaviest loss, the job's own design, weighs up to twice as much; then both give advice. Losses that weigh a
 // quarter of the one in front are named next to it. Where ranks are missing and nobody proves to be the cause, their
 // traces are asked for. Of a job of several components, whose ranks nobody compared, that one is reported which has the
 // largest loss. Without a split, or with most of the time not split, the most frequent obstacle is named with
