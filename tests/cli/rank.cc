@@ -66,7 +66,7 @@ TEST_CASE("rank prints the sections that are asked for, with as many rows as are
   CHECK_FALSE(says(place().run("rank product.json").out, "Call stacks"));
   const Outcome one = place().run("rank traces/rank2_trace.json --sections kernels -n 1");
   CHECK(says(one.out, "more names"));
-  CHECK(std::count(one.out.begin(), one.out.end(), '\n') <= 8);
+  CHECK(std::count(one.out.begin(), one.out.end(), '\n') <= 12);
   const Outcome wrong = place().run("rank product.json --sections kernel");
   CHECK(wrong.code == 2);
   CHECK(says(wrong.err, "kernels"));

@@ -1,4 +1,4 @@
-// Room: what the allocators of PyTorch held, from the "[memory]" events of a trace (profile_memory): one for each
+// Data: what the allocators of PyTorch held, from the "[memory]" events of a trace (profile_memory): one for each
 // allocation and each free, with what is held in all after it. Allocated: by tensors; reserved: what the allocator has
 // taken from the device, the rest of it free for the next tensor. A CPU allocator reserves nothing.
 #pragma once
