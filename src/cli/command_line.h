@@ -55,7 +55,8 @@ class CommandLine {
   std::string unknown_command(int argc, const char* const* argv) const;
 
   std::unique_ptr<Exchange> exchange_ = join_processes();  // process 0 speaks for all
-  CLI::App app_{"Reads the profiler traces of all ranks of a GPU job and says where the time went and who caused the waiting."};
+  CLI::App app_{
+      "Reads the profiler traces of all ranks of a GPU job and says where the time went and who caused the waiting."};
   ReportOptions report_;
   InspectOptions inspect_;
   RankOptions rank_;

@@ -47,11 +47,9 @@ bool for_every_rank(const Table& table) {
 
 bool stays_in_its_file(const Table& table) {
   constexpr std::array<std::string_view, 15> kFiles = {
-      "collective_ranks", "unmatched",          "rank_steps",
-      "outside_steps",    "collective_steps",   "all_to_all",
-      "all_to_all_ranks", "communicator_ranks", "operator_arguments",
-      "work_kernels",     "short_kernel_bins",  "short_kernels",
-      "kernel_shapes",    "own_collectives",    "operator_argument_kernels"};
+      "collective_ranks",  "unmatched",        "rank_steps",         "outside_steps",      "collective_steps",
+      "all_to_all",        "all_to_all_ranks", "communicator_ranks", "operator_arguments", "work_kernels",
+      "short_kernel_bins", "short_kernels",    "kernel_shapes",      "own_collectives",    "operator_argument_kernels"};
   return std::find(kFiles.begin(), kFiles.end(), table.name) != kFiles.end();
 }
 
