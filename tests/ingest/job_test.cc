@@ -257,7 +257,7 @@ TEST_CASE("the option --steps without any such step is no_input and names the st
   const auto none = with_steps({1000, 2000});
   REQUIRE_FALSE(none.ok());
   CHECK(none.error().kind == ErrorKind::no_input);
-  CHECK(none.error().message.find("from 100 to 101") != std::string::npos);
+  CHECK(none.error().message.find("recorded steps are 100 to 101") != std::string::npos);
 }
 
 TEST_CASE("a rank map that names none of the traces is a finding") {

@@ -144,7 +144,7 @@ TEST_CASE("two different jobs are not comparable, and nothing is called slower o
   r.diagnostics = {finding_of_job(Severity::warning, kStepsNotComparable, "two different jobs: other programs")};
   const std::string text = terminal_summary(r, "out", false);
   check_fits(text, 35);
-  CHECK(text.rfind("Verdict  Not comparable, two different jobs: other programs\n", 0) == 0);
+  CHECK(text.rfind("Verdict    Not comparable, two different jobs: other programs\n", 0) == 0);
   for (const char* word : {"slower", "significant", "chance", "rank 1 compute", "Warning"}) {
     CHECK(text.find(word) == std::string::npos);
   }

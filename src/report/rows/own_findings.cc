@@ -226,7 +226,8 @@ void add_instances(const Sources& sources, const JobReport& report, Findings& ou
   if (m.incomplete_instances > 0) {
     out.push_back(finding(
         Severity::warning, "incomplete-instances", m.incomplete_instances,
-        fmt::format("{} collectives lack a rank: their waiting is at least what is shown", m.incomplete_instances)));
+        fmt::format("{} collective{} a rank: waiting in {} is at least what is shown", m.incomplete_instances,
+                    m.incomplete_instances == 1 ? " lacks" : "s lack", m.incomplete_instances == 1 ? "it" : "them")));
   }
   if (m.mismatched_instances > 0) {
     out.push_back(finding(Severity::warning, "mismatched-instances", m.mismatched_instances,

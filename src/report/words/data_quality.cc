@@ -47,8 +47,8 @@ QualityPoint matching_point(const JobReport::Matching& m) {
   const double matched = share(m.matched, m.calls).value_or(1);
   std::string value = fmt::format("{} of {} calls", human_percent(matched), m.calls);
   if (m.incomplete_instances > 0)
-    value +=
-        fmt::format(", {} lack a rank: their waiting is at least this", counted(m.incomplete_instances, "collective"));
+    value += fmt::format(", {} {} a rank: {} waiting is at least this", counted(m.incomplete_instances, "collective"),
+                         m.incomplete_instances == 1 ? "lacks" : "lack", m.incomplete_instances == 1 ? "its" : "their");
   const Trust trust = trust_of(matched);
   return {"Matched", value, m.incomplete_instances > 0 ? std::max(trust, Trust::doubtful) : trust};
 }
