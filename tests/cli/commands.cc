@@ -15,7 +15,7 @@ TEST_CASE("report writes a whole directory and prints its summary") {
   INFO(r.err);
   CHECK(r.code == 0);
   CHECK(r.out == place().read("whole/summary.txt"));
-  CHECK(says(r.out, "Rank 2 is the cause"));
+  CHECK(says(r.out, "Rank 2 causes"));
   for (const char* name : {"COMPLETE", "report.json", "report.sqlite", "diagnostics.json", "tables/ranks.csv"}) {
     INFO(name);
     CHECK(place().has(std::string("whole/") + name));
@@ -397,7 +397,7 @@ TEST_CASE("inspect tells a problem of several files once, in lines of a terminal
         << R"( "args": {"device": 0, "stream": 7, "correlation": 3}}]})";
   }
   const Outcome r = place().run("inspect alike");
-  CHECK(says(r.out, "rank0.json and 2 more:\n  GPU rows launched before recording began"));
+  CHECK(says(r.out, "rank0.json and 2 more:\n  GPU rows were launched before recording started"));
   CHECK_FALSE(says(r.out, "rank1.json:"));
   std::istringstream lines(r.out);
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);

@@ -32,7 +32,7 @@ TEST_CASE("with --quiet only rules that fail are printed") {
   CHECK(std::count(r.err.begin(), r.err.end(), '\n') == 1);
 }
 
-TEST_CASE("--junit writes a test case for each rule and for --strict, and Python reads it") {
+TEST_CASE("the option --junit writes a test case for each rule and for --strict, and Python reads it") {
   const std::string rules =
       "--fail-on 'wait_share>99%' --fail-on 'late_share>10%' --fail-on 'ranks[rank=99].idle_ns>1' --strict";
   CHECK(place().run("report traces --json --ranks 0-2 --junit rules.xml " + rules).code == 4);
@@ -50,7 +50,9 @@ assert all(case.get("classname") == "skewscope.report" for case in cases.values(
   CHECK(std::system(("python3 " + (place() / "read_junit.py") + " " + (place() / "rules.xml")).c_str()) == 0);
 }
 
-TEST_CASE("--github prints what failed as annotations, whose per cent signs are escaped, and nothing that passed") {
+TEST_CASE(
+    "the option --github prints what failed as annotations, whose per cent signs are escaped, and nothing that "
+    "passed") {
   const Outcome r =
       place().run("report traces -o annotated -q --github --fail-on 'wait_share>99%' --fail-on 'late_share>10%'");
   CHECK(r.code == 1);
@@ -69,7 +71,7 @@ TEST_CASE("what is to be written of rules needs rules, and a place that can be w
   CHECK(place().run("report traces --json --strict --junit /proc/no/where.xml").code == 5);
 }
 
-TEST_CASE("--strict lists the warnings that it ends the program for") {
+TEST_CASE("the option --strict lists the warnings that it ends the program for") {
   const Outcome r = place().run("report traces -o lists --ranks 0-2 --strict");
   CHECK(r.code == 4);
   CHECK(says(r.err, "skewscope: error: --strict: 2 warnings: incomplete-instances, unmatched-alone\n"));

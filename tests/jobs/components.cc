@@ -266,7 +266,9 @@ TEST_CASE("the component with the largest loss leads the verdict, which says tha
     CHECK(component["told"]["step_ns"] == mean_length(job.alone[h].steps));
     CHECK(component["told"]["what_if"]["balanced_ns"] == job.alone[h].what_if.balanced_ns);
     const std::string sentence = component["told"]["verdict"]["sentence"];
-    CHECK(sentence == nlohmann::json::parse(to_json(job.alone[h], {}))["verdict"]["sentence"].get<std::string>());
+    std::string alone = nlohmann::json::parse(to_json(job.alone[h], {}))["verdict"]["sentence"];
+    if (h == 1) alone.replace(alone.find("rank 2"), 6, fmt::format("rank {}", kHalf + 2));  // as both number it
+    CHECK(sentence == alone);
   }
 }
 

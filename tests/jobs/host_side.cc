@@ -118,7 +118,7 @@ TEST_CASE("collectives on copy engines are named first, their copying is communi
   CHECK(states(summary_of(report), "Why        Each rank: 8 all_gather ran as copies, without a kernel."));
   REQUIRE(job.problems().size() == kHostRanks);
   CHECK(states(job.problems()[0],
-               "8 all_gather ran as copies, without a kernel: their copying (160 us) is communication"));
+               "8 all_gather ran as copies, without a kernel: their copying (160 us) counts as communication"));
 }
 
 TEST_CASE("calls without any GPU row ask for the GPU's activity") {

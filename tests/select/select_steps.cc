@@ -97,5 +97,5 @@ TEST_CASE("steps that no trace has are no input, and those recorded are named") 
   const auto none = one.select({7, 9});
   REQUIRE_FALSE(none.ok());
   CHECK(none.error().kind == ErrorKind::no_input);
-  CHECK(none.error().message.find("from 1 to 2") != std::string::npos);
+  CHECK(none.error().message.find("recorded steps are 1 to 2") != std::string::npos);
 }

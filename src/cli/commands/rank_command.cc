@@ -71,7 +71,7 @@ void add_rank_options(CLI::App& command, RankOptions& options) {
                    "Replace a report that is not whole, too; a whole one needs no flag");
   command.add_option("--replay", options.replay, "A Python script that runs one call of this operator again")
       ->type_name("OP");
-  command.add_option("--sections", options.text.sections, "Of the summary, these of " + section_names())
+  command.add_option("--sections", options.text.sections, "Print these sections of the summary: " + section_names())
       ->delimiter(',')
       ->check(CLI::IsMember(rank_sections()).description(""))
       ->type_name("LIST");

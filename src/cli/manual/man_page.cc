@@ -35,8 +35,8 @@ std::string upper(std::string text) {
 }
 
 std::string head(const std::string& name, const std::string& purpose, const std::string& version) {
-  return fmt::format(".TH {} 1 \"\" \"skewscope {}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n", upper(dashed(name)),
-                     version, dashed(name), prose(purpose));
+  return fmt::format(".TH {} 1 \"\" \"skewscope {}\" \"User Commands\"\n.ad l\n.SH NAME\n{} \\- {}\n",
+                     upper(dashed(name)), version, dashed(name), prose(purpose));
 }
 
 std::string flag_words(const FlagForm& flag) {

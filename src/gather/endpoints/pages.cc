@@ -61,8 +61,8 @@ std::string report_link(const JobState& job) {
   std::string state = name_of(job.report);
   if (job.report_generation == 0) return state;
   const bool is_its_own = job.report == ReportState::complete || job.report == ReportState::partial;
-  const std::string link = fmt::format("<a href=\"/v1/jobs/{}/report.html\">{}</a>", escaped(job.name),
-                                       is_its_own ? "Open report" : "previous report");
+  std::string link = fmt::format("<a href=\"/v1/jobs/{}/report.html\">{}</a>", escaped(job.name),
+                                 is_its_own ? "Open report" : "previous report");
   if (job.report == ReportState::complete) return link;
   return is_its_own ? fmt::format("{} ({})", link, state) : fmt::format("{} ({})", state, link);
 }

@@ -14,7 +14,7 @@ namespace {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
-using Error = boost::system::error_code;
+using AsioError = boost::system::error_code;
 
 // What a connection says is its own business: what goes wrong in it ends it and nothing else.
 template <class Work>
@@ -35,11 +35,11 @@ class SocketWire : public Wire, public std::enable_shared_from_this<SocketWire<S
 
   void close() override {
     stop_timer();
-    Error ignored;
+    AsioError ignored;
     socket_.close(ignored);
   }
   void stop_reading() override {
-    Error ignored;
+    AsioError ignored;
     socket_.cancel(ignored);
   }
   void post(Step step) override {
@@ -50,7 +50,7 @@ class SocketWire : public Wire, public std::enable_shared_from_this<SocketWire<S
   void set_timer(std::chrono::milliseconds time, Step expired) override {
     timer_.expires_after(time);
     timer_.async_wait(
-        [weak = this->weak_from_this(), wait = ++waits_, expired = std::move(expired)](const Error& error) {
+        [weak = this->weak_from_this(), wait = ++waits_, expired = std::move(expired)](const AsioError& error) {
           const auto self = weak.lock();
           if (!error && self && wait == self->waits_) contained(*self, expired);
         });
@@ -65,15 +65,15 @@ class SocketWire : public Wire, public std::enable_shared_from_this<SocketWire<S
   // What Asio calls when an operation ends, as the callbacks of wire.h.
   template <class Then>
   auto reported(Then then) {
-    return [self = this->shared_from_this(), then = std::move(then)](const Error& error, size_t bytes) {
+    return [self = this->shared_from_this(), then = std::move(then)](const AsioError& error, size_t bytes) {
       contained(*self, [&] { then(error, bytes); });
     };
   }
   static auto counted(std::function<void(size_t)> then) {
-    return [then = std::move(then)](const Error& error, size_t bytes) { then(error ? 0 : bytes); };
+    return [then = std::move(then)](const AsioError& error, size_t bytes) { then(error ? 0 : bytes); };
   }
   static auto judged(std::function<void(bool)> then) {
-    return [then = std::move(then)](const Error& error, size_t) { then(!error); };
+    return [then = std::move(then)](const AsioError& error, size_t) { then(!error); };
   }
 
  private:
@@ -84,7 +84,7 @@ class SocketWire : public Wire, public std::enable_shared_from_this<SocketWire<S
 };
 
 std::string address_of(const tcp::socket& socket) {
-  Error error;
+  AsioError error;
   const tcp::endpoint peer = socket.remote_endpoint(error);
   return error ? "" : peer.address().to_string();
 }
@@ -112,7 +112,7 @@ class PlainWire : private PlainSocket<Socket>, public SocketWire<Socket> {
                       this->reported(this->judged(std::move(then))));
   }
   void end_writing(Wire::Step then) override {
-    Error ignored;
+    AsioError ignored;
     this->socket.shutdown(Socket::shutdown_send, ignored);
     this->post(std::move(then));
   }
@@ -153,7 +153,7 @@ class TlsWire : private TlsSocket, public SocketWire<tcp::socket> {
 
   void handshake(std::function<void(bool)> then) override {
     stream.async_handshake(asio::ssl::stream_base::server,
-                           [finish = reported(judged(std::move(then)))](const Error& error) { finish(error, 0); });
+                           [finish = reported(judged(std::move(then)))](const AsioError& error) { finish(error, 0); });
   }
   void read(char* into, size_t room, std::function<void(size_t)> then) override {
     stream.async_read_some(asio::buffer(into, room), reported(counted(std::move(then))));
@@ -162,9 +162,8 @@ class TlsWire : private TlsSocket, public SocketWire<tcp::socket> {
     asio::async_write(stream, asio::buffer(bytes.data(), bytes.size()), reported(judged(std::move(then))));
   }
   void end_writing(Step then) override {
-    stream.async_shutdown([finish = reported(judged([then = std::move(then)](bool) { then(); }))](const Error& error) {
-      finish(error, 0);
-    });
+    stream.async_shutdown([finish = reported(judged([then = std::move(then)](bool) { then(); }))](
+                              const AsioError& error) { finish(error, 0); });
   }
   bool secure() const override { return true; }
   std::string certificate_name() const override { return name_in(const_cast<TlsWire*>(this)->stream.native_handle()); }

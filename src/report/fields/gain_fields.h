@@ -59,9 +59,9 @@ struct WhatIfFields {
                                   "waiting that stays in the replay, or ranks share a GPU, compute at once for two "
                                   "hundredths of the job or more, and slow their peers' kernels"),
       unless_zero<&Row::steps>("steps", "a length divided by them is a step time; null: no profiler steps recorded"),
-      field<&Row::together>("together_ranks", "ranks that stand out only together; empty: none", In::tables),
+      field<&Row::together>("together_ranks", "ranks that are clear stragglers only together; empty: none", In::tables),
       where<&Row::together_saved_ns, &stand_out_together>(
-          "together_saved_ns", "by which the job is shorter with these at their peers' pace", In::tables));
+          "together_saved_ns", "by which the job is shorter with these as fast as their peers", In::tables));
 };
 
 struct ProgramFields {

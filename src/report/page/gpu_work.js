@@ -142,10 +142,10 @@ export function rooflineSection(data) {
     { name: "flops", label: "Rate", text: (row) => (row.gpu_mean_ns > 0 ? rate(row.flops / row.gpu_mean_ns * 1e9) : "–"), meaning: "Floating-point operations per second, over all calls." },
     { name: "bytes_rate", label: "Memory rate", text: (row) => (row.bytes > 0 && row.gpu_mean_ns > 0 ? `${significant(row.bytes / row.gpu_mean_ns)} GB/s` : "–"), meaning: "Bytes read and written per second, at least." },
     { name: "flops_per_byte", label: "FLOP per byte" }, { name: "bound", label: "Bound by", text: (row) => row.bound ?? "–", meaning: "What limits the operator on this device: computing, or memory bandwidth." },
-    { name: "roofline_share", label: "Of the roofline", share: (row) => row.roofline_share ?? 0, text: (row) => (row.roofline_share > 1 ? ">100 %" : percent(row.roofline_share)), meaning: "Least possible time over the time taken." }];
+    { name: "roofline_share", label: "Roofline reached", share: (row) => row.roofline_share ?? 0, text: (row) => (row.roofline_share > 1 ? ">100 %" : percent(row.roofline_share)), meaning: "Least possible time over the time taken." }];
   return section("roofline", "Roofline",
     element("p", { class: "soft" }, rows.length === 0 ? "The device's peaks are not known: see --devices."
-      : "A point is an operator with one set of shapes; its size is its GPU time; those of under a thousandth of it are left out. Under the slope memory bandwidth is the limit, under the flat line computing. What lies far below its line has the most to gain."),
+      : "A point is an operator with one set of shapes; its size is its GPU time; operators with under a thousandth of the time are left out. Under the slope memory bandwidth is the limit, under the flat line computing. What lies far below its line has the most to gain."),
     rows.length === 0 ? undefined : chart("Roofline", 380, () => rooflineOption(rows, limits(rows))),
     table({ columns, rows: known, copied: data.tables.work.columns, leftOut: data.tables.work.left_out, file: "tables/work.csv", sortBy: "gpu_sum_ns", caption: "Work of operators" }));
 }

@@ -282,7 +282,7 @@ void add_unknown_hosts(const JobReport& report, Findings& out) {
   if (unknown == 0 || report.ranks.size() < 2) return;
   out.push_back(finding(
       Severity::info, "hosts-unknown", unknown,
-      fmt::format("nothing names the hosts of {} of {} ranks: nodes, and links between them, are not told; give them "
+      fmt::format("nothing names the hosts of {} of {} ranks: nodes, and links between them, are not known; give them "
                   "with --rank-map (path,rank,host) or in file names (rank3@node17.json, as scripts/torch_handler.py "
                   "and skewscope ship write)",
                   unknown, report.ranks.size())));

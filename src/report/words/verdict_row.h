@@ -26,7 +26,7 @@ struct VerdictFields {
   static constexpr About kAbout = {"verdict", "verdict", "what leads the summary; one row"};
   static constexpr auto kFields = std::make_tuple(
       field<&Row::sentence>("sentence", "where communication time went, and how much can be won"),
-      field<&Row::why>("why", "the largest loss, and those beside it"), field<&Row::next>("next", "what to do first"),
+      field<&Row::why>("why", "the largest loss, and those next to it"), field<&Row::next>("next", "what to do first"),
       field<&Row::severity>("severity",
                             "of what can be won: below 5 %, 10 %, 20 % of the job's length, and more; a gain of which "
                             "only the most is known counts half"),
