@@ -67,7 +67,7 @@ class UnderMpirun(machines.TwoMachines):
             # Open MPI's launcher may find that a process it has just started is further than itself, and says so.
             said = [line for line in error.splitlines() if line and "plm:rsh: Warning: setpgid" not in line]
             self.assertEqual(said, [])
-            self.assertIn("Rank 5 is the cause", out)
+            self.assertIn("Rank 5 causes", out)
             self.assertEqual(self.bytes_of(f"by{processes}"), self.bytes_of("alone"))
 
     def test_a_file_of_one_machine_alone_is_found(self):

@@ -19,7 +19,7 @@ class UnderSlurm(slurm_cluster.SlurmCluster):
         code, text = self.run_in_first("sbatch", "--wait", "--nodes=2", "--output=job.log", SCRIPT,
                                        "traces", "slurm")
         self.assertEqual(code, 0, text + self.logs())
-        self.assertIn("Rank 5 is the cause", (self.folder / "job.log").read_text())
+        self.assertIn("Rank 5 causes", (self.folder / "job.log").read_text())
         self.assertEqual(self.bytes_of("slurm"), self.bytes_of("alone"))
 
 

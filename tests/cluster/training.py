@@ -168,7 +168,7 @@ class Training(slurm_cluster.SlurmCluster):
         self.assertEqual(self.registered(name), (USER, "first\nsecond\n"))
         self.let_go()
         summary = self.await_report(name, "complete")
-        self.assertIn("Rank 5 is the cause", summary)
+        self.assertIn("Rank 5 causes", summary)
         self.await_state(job, "JobState=FAILED", "ExitCode=3:0")
         state = self.state(name)
         self.assertEqual((state["arrived"], state["missing_ranks"], state["conflict"]), (8, [], False))
@@ -194,7 +194,7 @@ class Training(slurm_cluster.SlurmCluster):
         self.assertEqual(self.run_in_first("scontrol", "requeue", job), (0, ""))
         self.await_that(lambda: self.state(f"two-{job}.1"), "the requeued job is registered")
         self.let_go()
-        self.assertIn("Rank 5 is the cause", self.await_report(f"two-{job}.1", "complete"))
+        self.assertIn("Rank 5 causes", self.await_report(f"two-{job}.1", "complete"))
         self.await_state(job, "JobState=COMPLETED", "Restarts=1")
         self.assertEqual((self.state(f"two-{job}.0")["arrived"], self.state(f"two-{job}.0")["ended"]), (0, True))
 
@@ -203,7 +203,7 @@ class Training(slurm_cluster.SlurmCluster):
         job = self.submit("--ntasks-per-node=4", end="never")
         self.await_ranks(job, "written")
         self.assertEqual(self.run_in_first("scancel", "--batch", "--signal=TERM", job), (0, ""))
-        self.assertIn("Rank 5 is the cause", self.await_report(f"two-{job}.0", "complete"))
+        self.assertIn("Rank 5 causes", self.await_report(f"two-{job}.0", "complete"))
         self.await_state(job, "JobState=FAILED")
         self.assertEqual(self.left_on_nodes(f"two-{job}.0"), ["", ""])
 
@@ -213,7 +213,7 @@ class Training(slurm_cluster.SlurmCluster):
         job = self.submit("--ntasks-per-node=4", "--hold")
         self.mint(f"two-{job}.0")
         self.assertEqual(self.run_in_first("scontrol", "release", job), (0, ""))
-        self.assertIn("Rank 5 is the cause", self.await_report(f"two-{job}.0", "complete"))
+        self.assertIn("Rank 5 causes", self.await_report(f"two-{job}.0", "complete"))
         self.await_state(job, "JobState=COMPLETED")
 
     def test_a_job_without_a_token_ends_as_its_training_and_what_stays_can_be_sent_later(self):
@@ -229,7 +229,7 @@ class Training(slurm_cluster.SlurmCluster):
             code, text = self.run_in(machine, *AS_USER, "skewscope", "ship", f"/tmp/skewscope-{name}", "--job", name, "--to",
                                      "https://head.example:7475", "--token-file", token, "--once", "--delete-source")
             self.assertEqual(code, 0, text)
-        self.assertIn("Rank 5 is the cause", self.await_report(name, "complete"))
+        self.assertIn("Rank 5 causes", self.await_report(name, "complete"))
         self.assertEqual(self.left_on_nodes(name), ["", ""])
 
 
