@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -100,7 +101,8 @@ struct SimulateOptions {
 };
 
 // Writes one trace per rank and truth.json next to them. The layout of truth.json is described in
-// src/simulate/README.md. Equal options give equal bytes. Errors: usage (sizes that do not divide), output.
-Result<Done> simulate_job(const SimulateOptions& options);
+// src/simulate/README.md. Equal options give equal bytes. `stepped`: called with the number of steps that are written
+// so far. Errors: usage (sizes that do not divide), output.
+Result<Done> simulate_job(const SimulateOptions& options, const std::function<void(int64_t steps)>& stepped = {});
 
 }  // namespace skewscope

@@ -227,7 +227,8 @@ Result<Done> check_target(const SimulateOptions& options) {
 }
 
 // `directory`: where the job is written; `final_directory`: where it will be.
-bool write_job(const Job& job, const std::string& directory, const std::string& final_directory) {
+bool write_job(const Job& job, const std::string& directory, const std::string& final_directory,
+               const std::function<void(int64_t steps)>& stepped) {
   std::vector<std::unique_ptr<RankOutput>> outputs;
   for (int32_t rank = 0; rank < job.topology.ranks; ++rank) {
     if (job.options.digests) {
@@ -256,6 +257,7 @@ bool write_job(const Job& job, const std::string& directory, const std::string& 
     if (!truth.write_step(step, timeline)) fine = false;
     truth.add_ideal_step(ideal_engine.next_step());
     truth.add_instant_step(instant_engine.next_step());
+    if (stepped) stepped(step + 1);
   }
   for_each_output([](int32_t, RankOutput& output) { return output.finish(); });
   return fine && truth.finish(outputs);
@@ -271,7 +273,7 @@ Result<Done> replace(const fs::path& made, const fs::path& target) {
 
 }  // namespace
 
-Result<Done> simulate_job(const SimulateOptions& options) {
+Result<Done> simulate_job(const SimulateOptions& options, const std::function<void(int64_t steps)>& stepped) {
   for (const auto check : {check_sizes, check_ranks, check_products, check_target}) {
     auto result = check(options);
     if (!result.ok()) return result;
@@ -289,7 +291,7 @@ Result<Done> simulate_job(const SimulateOptions& options) {
   if (const std::error_code failed = partial.make(); failed) {
     return output(fmt::format("{} cannot be made: {}", folder, failed.message()));
   }
-  if (!write_job(make_job(options), folder, target.string())) {
+  if (!write_job(make_job(options), folder, target.string(), stepped)) {
     return output(fmt::format("a trace in {} cannot be written; is the disk full?", folder));
   }
   return replace(folder, target);

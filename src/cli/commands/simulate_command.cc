@@ -6,6 +6,7 @@
 
 #include "src/cli/options/simulate_options.h"
 #include "src/cli/process/interruption.h"
+#include "src/cli/process/progress.h"
 
 namespace skewscope::cli {
 
@@ -19,7 +20,12 @@ ExitCode run_simulate(const SimulateCommandOptions& options) {
   std::filesystem::path target = std::filesystem::path(options.job.directory).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();
   remove_when_interrupted(target.string() + ".partial");  // where simulate_job works
-  if (const auto done = simulate_job(options.job); !done.ok()) return fail(done.error());
+  const auto done = [&] {
+    Progress progress(shows_progress(options.common));
+    progress.doing("simulating steps");
+    return simulate_job(options.job, [&](int64_t steps) { progress.count(steps, options.job.steps); });
+  }();
+  if (!done.ok()) return fail(done.error());
   spdlog::info("wrote {}", options.job.directory);
   return kDone;
 }
