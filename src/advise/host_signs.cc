@@ -148,7 +148,8 @@ std::optional<Advice> profiler_buffers(const View& view, const Rule& rule) {
     advice.evidence.push_back({row.name, row.count, row.total_ns});
   }
   if (static_cast<double>(total_ns) < threshold(rule, "time_ns")) return {};
-  advice.sign = fmt::format("the profiler spent {} on its buffers, in {} events", human_duration(total_ns), count);
+  advice.sign = fmt::format("the profiler spent {} on its buffers, in {} event{}", human_duration(total_ns), count,
+                            count == 1 ? "" : "s");
   return advice;
 }
 

@@ -143,7 +143,8 @@ std::optional<Advice> recompilation(const View& view, const Rule& rule) {
     if (region.recompiled) advice.evidence.push_back({region.name, region.calls, region.host_ns});
   }
   if (static_cast<double>(advice.evidence.size()) < threshold(rule, "recompiled")) return {};
-  advice.sign = fmt::format("{} regions were compiled again", advice.evidence.size());
+  advice.sign = fmt::format("{} region{} compiled again", advice.evidence.size(),
+                            advice.evidence.size() == 1 ? " was" : "s were");
   return advice;
 }
 

@@ -64,14 +64,6 @@ std::string time_section(const RankReport& report, const RankTextOptions& option
                            human_duration(t.total_ns), part(t.compute_ns), part(t.exposed_communication_ns),
                            part(t.exposed_memcpy_ns), part(t.idle_ns), whole.gpu_rows, whole.gpu_rows == 1 ? "" : "s"),
                options.columns);
-  if (t.idle_ns > 0) {
-    const int64_t other_ns = t.idle_ns - t.idle_host_wait_ns - t.idle_kernel_wait_ns;
-    text += labelled("Idle",
-                     fmt::format("{}: waits for the CPU {}, short gaps after a launch in time {}, another cause {}",
-                                 human_duration(t.idle_ns), share_of(t.idle_host_wait_ns, t.idle_ns),
-                                 share_of(t.idle_kernel_wait_ns, t.idle_ns), share_of(other_ns, t.idle_ns)),
-                     options.columns);
-  }
   if (t.communication_ns > 0) {
     text +=
         labelled("",
@@ -84,6 +76,14 @@ std::string time_section(const RankReport& report, const RankTextOptions& option
                      fmt::format("{} rows ({}) were launched before the recording began, or their launch is missing; "
                                  "they are counted, but in no step",
                                  t.orphan_rows, human_duration(t.orphan_ns)),
+                     options.columns);
+  }
+  if (t.idle_ns > 0) {
+    const int64_t other_ns = t.idle_ns - t.idle_host_wait_ns - t.idle_kernel_wait_ns;
+    text += labelled("Idle",
+                     fmt::format("{}: waits for the CPU {}, short gaps after a launch in time {}, another cause {}",
+                                 human_duration(t.idle_ns), share_of(t.idle_host_wait_ns, t.idle_ns),
+                                 share_of(t.idle_kernel_wait_ns, t.idle_ns), share_of(other_ns, t.idle_ns)),
                      options.columns);
   }
   const Utilization& u = report.tables.utilization;
