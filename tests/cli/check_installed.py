@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `cmake --install` leaves: the program, a man page of each command, completion of three shells."""
+"""What `cmake --install` leaves: the program, a man page of each command, completion of three shells, the Python reader."""
 import subprocess
 import sys
 import tempfile
@@ -19,3 +19,6 @@ with tempfile.TemporaryDirectory() as folder:
     for script in ("bash-completion/completions/skewscope", "zsh/vendor-completions/_skewscope",
                    "fish/vendor_completions.d/skewscope.fish"):
         assert "network-peak" in (top / "share" / script).read_text(), script
+    shared = top / "share/skewscope"
+    assert (shared / "SKILL.md").exists()
+    subprocess.run([sys.executable, "-c", "import skewscope_report, torch_handler"], check=True, cwd=shared)
