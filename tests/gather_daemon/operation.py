@@ -225,7 +225,7 @@ class Signals(unittest.TestCase):
                 self.assertEqual(daemon.create(10, "other").status, 429)
             refused = self.reloaded(daemon, config, 'registry-socket = "/nowhere"\nopen-uploads = 9\n')
             self.assertEqual(refused["event"], "reload_refused")
-            self.assertIn("restart alone: registry-socket ", refused["err"])
+            self.assertIn("changes only with a restart: registry-socket ", refused["err"])
             self.assertEqual(daemon.create(10, "other").status, 429)
 
     def test_sighup_says_which_keys_and_certificates_were_exchanged(self):
