@@ -2,7 +2,7 @@
 // built into the library; a user's own of the same form comes before it), the libraries that launch one kernel for each
 // collective, and, where neither knows a kernel, an operation's word in the name of its function.
 //
-// What is in a namespace, in template arguments or in parameters decides nothing, unless an entry of the table asks
+// Namespaces, template arguments and parameters decide nothing, unless an entry of the table asks
 // for a namespace.
 #pragma once
 

@@ -5,6 +5,7 @@
 #include <uniwidth.h>
 
 #include <algorithm>
+#include <array>
 
 #include "skewscope/base/printable.h"
 
@@ -28,6 +29,17 @@ size_t first_character(std::string_view text) {
 size_t width_of(std::string_view valid) {
   if (is_ascii(valid)) return valid.size();
   return static_cast<size_t>(std::max(0, u8_width(bytes(valid), valid.size(), "UTF-8")));
+}
+
+// Whether the blank at `at` is between a number and its unit: "12 %", "3.4 ms,".
+bool parts_number_from_unit(std::string_view text, size_t at) {
+  constexpr std::array<std::string_view, 14> kUnits = {"%", "ns", "us", "ms", "s",  "min", "h",
+                                                       "B", "kB", "MB", "GB", "TB", "x",   "GB/s"};
+  const size_t blank = text.rfind(' ', at - 1), begin = blank == std::string_view::npos ? 0 : blank + 1;
+  if (text.substr(begin, at - begin).find_first_of("0123456789") == std::string_view::npos) return false;
+  const std::string_view next = text.substr(at + 1);
+  const std::string_view unit = next.substr(0, next.find_first_of(",.;:) "));
+  return std::find(kUnits.begin(), kUnits.end(), unit) != kUnits.end();
 }
 
 std::string cut_mark(size_t width) { return std::string(kCut.substr(0, width)); }
@@ -79,14 +91,16 @@ std::string pad_left(std::string_view text, size_t width) {
   return std::string(width - width_of(out), ' ') + out;
 }
 
-std::vector<std::string> wrap(std::string_view text, size_t width) {
+std::vector<std::string> wrap(std::string_view text, size_t width, LongWord long_word) {
   std::vector<std::string> lines;
   while (!text.empty()) {
     size_t cut = text.size();
     if (text_width(text) > width) {
-      const size_t within = bytes_within(text, width);
+      const size_t within = std::max<size_t>(1, bytes_within(text, width));
       cut = text[within] == ' ' ? within : text.rfind(' ', within);
-      if (cut == std::string_view::npos || cut == 0) cut = std::min(text.find(' ', 1), text.size());
+      if (cut != std::string_view::npos && cut > 0 && parts_number_from_unit(text, cut)) cut = text.rfind(' ', cut - 1);
+      const bool is_long = cut == std::string_view::npos || cut == 0;
+      if (is_long) cut = long_word == LongWord::broken ? within : std::min(text.find(' ', 1), text.size());
     }
     lines.emplace_back(text.substr(0, cut));
     text.remove_prefix(cut);

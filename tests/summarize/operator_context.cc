@@ -3,31 +3,12 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "detail_builder.h"
-#include "skewscope/summarize.h"
+#include "hand_made_tables.h"
 
 using namespace skewscope;
 using skewscope::test::DetailBuilder;
-
-namespace {
-
-OperatorTables tables_around(DetailBuilder& b) {
-  b.finish();
-  REQUIRE(check_invariants(b.detail, b.trace).empty());
-  OperatorTables tables = tabulate_operators(b.trace, b.detail, b.strings);
-  CHECK(check_invariants(tables) == "");
-  return tables;
-}
-
-template <class Row>
-const Row& named(const std::vector<Row>& rows, const std::string& name) {
-  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.name == name; });
-  INFO(name);
-  REQUIRE(found != rows.end());
-  return *found;
-}
-
-}  // namespace
+using skewscope::test::row_of;
+using skewscope::test::tables_of;
 
 TEST_CASE("an annotation says how long it takes until its first operator begins, those around it as well") {
   DetailBuilder b;
@@ -38,12 +19,12 @@ TEST_CASE("an annotation says how long it takes until its first operator begins,
   b.op("aten::add", 82, 85);
   b.annotation("forward", 200, 300);
   b.op("aten::mm", 213, 280);
-  const OperatorTables tables = tables_around(b);
-  const AnnotationRow& forward = named(tables.annotations, "forward");
+  const OperatorTables tables = tables_of(b);
+  const AnnotationRow& forward = row_of(tables.annotations, "forward");
   CHECK(forward.with_operators == 2);
   CHECK(forward.before_first_operator_ns == 7'000 + 13'000);
-  CHECK(named(tables.annotations, "step").before_first_operator_ns == 57'000);
-  CHECK(named(tables.annotations, "load").with_operators == 0);
+  CHECK(row_of(tables.annotations, "step").before_first_operator_ns == 57'000);
+  CHECK(row_of(tables.annotations, "load").with_operators == 0);
 }
 
 TEST_CASE("a launch right after an occupancy query of its operator is adapted to the device, the next one is not") {
@@ -59,10 +40,10 @@ TEST_CASE("a launch right after an occupancy query of its operator is adapted to
   b.gpu(adapted, "adaptive", 600, 610);
   b.gpu(plain, "adaptive", 620, 630);
   b.gpu(other, "elementwise", 640, 650);
-  const OperatorTables tables = tables_around(b);
-  CHECK(named(tables.kernels, "adaptive").count == 2);
-  CHECK(named(tables.kernels, "adaptive").after_occupancy_query == 1);
-  CHECK(named(tables.kernels, "elementwise").after_occupancy_query == 0);
+  const OperatorTables tables = tables_of(b);
+  CHECK(row_of(tables.kernels, "adaptive").count == 2);
+  CHECK(row_of(tables.kernels, "adaptive").after_occupancy_query == 1);
+  CHECK(row_of(tables.kernels, "elementwise").after_occupancy_query == 0);
 }
 
 TEST_CASE("a compiled region pays for the look-up right before it and for the prologue within it") {
@@ -76,15 +57,15 @@ TEST_CASE("a compiled region pays for the look-up right before it and for the pr
   b.op("Torch-Compiled Region: 1/0", 130, 200);
   b.op("Pregraph bytecode", 131, 133);
   b.op("Torch-Compiled Region: 0/0", 210, 300);  // nothing looked up
-  const OperatorTables tables = tables_around(b);
-  const CompiledRegionRow& first = named(tables.regions, "Torch-Compiled Region: 0/0");
+  const OperatorTables tables = tables_of(b);
+  const CompiledRegionRow& first = row_of(tables.regions, "Torch-Compiled Region: 0/0");
   CHECK(first.calls == 2);
   CHECK(first.cache_lookup_ns == 6'000);
   CHECK(first.prologue_ns == 8'000);
-  const CompiledRegionRow& second = named(tables.regions, "Torch-Compiled Region: 1/0");
+  const CompiledRegionRow& second = row_of(tables.regions, "Torch-Compiled Region: 1/0");
   CHECK(second.cache_lookup_ns == 3'000);
   CHECK(second.prologue_ns == 2'000);
-  CHECK(named(tables.compile_events, "Pregraph bytecode").event == CompileEvent::prologue);
+  CHECK(row_of(tables.compile_events, "Pregraph bytecode").event == CompileEvent::prologue);
 }
 
 TEST_CASE("a forward operator is paired with its backward node, with the GPU time of each") {
@@ -103,7 +84,7 @@ TEST_CASE("a forward operator is paired with its backward node, with the GPU tim
   b.gpu(forward_call, "gemm", 200, 230);
   b.gpu(first, "gemm", 300, 340);
   b.gpu(second, "gemm", 330, 370);  // overlaps by 10
-  const OperatorTables tables = tables_around(b);
+  const OperatorTables tables = tables_of(b);
   REQUIRE(tables.passes.size() == 1);  // the engine's range and the node are one
   const OperatorPassRow& pair = tables.passes[0];
   CHECK(pair.forward == "aten::addmm");
@@ -126,7 +107,7 @@ TEST_CASE("launches from one line of the program share a stack, whatever row of 
   b.python("train.py(9): main", 200, 260);
   b.op("aten::mm", 210, 240);
   b.gpu(b.call("cudaLaunchKernel", 220, 230), "gemm", 2000, 2003);
-  const OperatorTables tables = tables_around(b);
+  const OperatorTables tables = tables_of(b);
   REQUIRE(tables.stacks.size() == 2);
   CHECK(tables.stacks[0].name == "gemm");
   CHECK(tables.stacks[0].launcher == "aten::mm");
@@ -142,10 +123,10 @@ TEST_CASE("a module names the module that its first call ran within") {
   b.python("model.py(3): forward", 5, 95);
   b.python("nn.Module: Linear_0", 10, 40);
   b.python("nn.Module: Linear_1", 50, 90);
-  const OperatorTables tables = tables_around(b);
-  CHECK(named(tables.modules, "Model_0").parent.empty());
-  CHECK(named(tables.modules, "Linear_0").parent == "Model_0");
-  CHECK(named(tables.modules, "Linear_1").parent == "Model_0");
+  const OperatorTables tables = tables_of(b);
+  CHECK(row_of(tables.modules, "Model_0").parent.empty());
+  CHECK(row_of(tables.modules, "Linear_0").parent == "Model_0");
+  CHECK(row_of(tables.modules, "Linear_1").parent == "Model_0");
 }
 
 TEST_CASE("cumulative shares add up from the largest row to all of the time") {

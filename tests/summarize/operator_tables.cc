@@ -5,32 +5,13 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "detail_builder.h"
-#include "skewscope/summarize.h"
+#include "hand_made_tables.h"
 #include "src/summarize/operators/forward_links.h"
 
 using namespace skewscope;
 using skewscope::test::DetailBuilder;
-
-namespace {
-
-OperatorTables tables_of(DetailBuilder& b, const OperatorOptions& options = {}) {
-  b.finish();
-  REQUIRE(check_invariants(b.detail, b.trace).empty());
-  OperatorTables tables = tabulate_operators(b.trace, b.detail, b.strings, options);
-  CHECK(check_invariants(tables) == "");
-  return tables;
-}
-
-template <class Row>
-const Row& row_of(const std::vector<Row>& rows, const std::string& name) {
-  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.name == name; });
-  INFO(name);
-  REQUIRE(found != rows.end());
-  return *found;
-}
-
-}  // namespace
+using skewscope::test::row_of;
+using skewscope::test::tables_of;
 
 TEST_CASE("direct time is of the rows an operator launched itself, subtree time of all below, each as a union") {
   DetailBuilder b;

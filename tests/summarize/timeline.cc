@@ -5,6 +5,20 @@
 
 using namespace skewscope;
 
+namespace {
+
+// A row of computing, and the call of 1 us that launched it.
+void launched_row(JobBuilder& b, double launched_us, double start_us, double end_us) {
+  RankTrace& trace = b.trace(0);
+  b.gpu_row(0, GpuWork::compute, start_us, end_us);
+  trace.gpu.launch.back() = static_cast<int32_t>(trace.launches.size());
+  trace.launches.start.push_back(LocalNs{static_cast<int64_t>(launched_us * 1000)});
+  trace.launches.duration_ns.push_back(1000);
+  trace.launches.thread.push_back(1);
+}
+
+}  // namespace
+
 TEST_CASE("the parts of the timeline sum to the window, computation first") {
   JobBuilder b(1);
   b.gpu_row(0, GpuWork::compute, 0, 100);
@@ -46,11 +60,7 @@ TEST_CASE("idle time is told by what ended each gap: a late launch, a slow start
   JobBuilder b(1);
   RankTrace& trace = b.trace(0);
   const auto row = [&](double launched_us, double start_us, double end_us) {
-    b.gpu_row(0, GpuWork::compute, start_us, end_us);
-    trace.gpu.launch.back() = static_cast<int32_t>(trace.launches.size());
-    trace.launches.start.push_back(LocalNs{static_cast<int64_t>(launched_us * 1000)});
-    trace.launches.duration_ns.push_back(1000);
-    trace.launches.thread.push_back(1);
+    launched_row(b, launched_us, start_us, end_us);
   };
   row(0, 10, 100);
   row(150, 160, 200);                              // 60 us until the host launched it, and it began
@@ -87,11 +97,7 @@ TEST_CASE("the timeline over time sums to the whole, and a gap's cause is that o
   JobBuilder b(1);
   RankTrace& trace = b.trace(0);
   const auto row = [&](double launched_us, double start_us, double end_us) {
-    b.gpu_row(0, GpuWork::compute, start_us, end_us);
-    trace.gpu.launch.back() = static_cast<int32_t>(trace.launches.size());
-    trace.launches.start.push_back(LocalNs{static_cast<int64_t>(launched_us * 1000)});
-    trace.launches.duration_ns.push_back(1000);
-    trace.launches.thread.push_back(1);
+    launched_row(b, launched_us, start_us, end_us);
   };
   row(0, 10, 100);
   row(299, 300, 400);  // 200 us until the host launched it

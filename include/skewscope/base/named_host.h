@@ -10,7 +10,7 @@ namespace skewscope {
 // Letters, digits, '.', '-' and '_', and no "localhost", which every machine is.
 bool is_host_name(std::string_view text);
 
-// What is behind the last "@" of a file's name, up to the next "_" or the suffixes of a trace; "" where that is no
+// The text behind the last "@" of a file's name, up to the next "_" or the suffixes of a trace; "" where that is no
 // host.
 std::string host_behind_at(std::string_view file_name);
 

@@ -1,6 +1,7 @@
 // Columns on a terminal: two of a wide character (CJK, emoji), none of a combining or invisible one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,11 @@ std::string fit_tail(std::string_view text, size_t width);
 // fit() and filled with blanks to exactly `width` columns.
 std::string pad(std::string_view text, size_t width);
 std::string pad_left(std::string_view text, size_t width);
-// Lines of at most `width` columns, broken at blanks; a longer word has a line of its own. None for an empty text.
-std::vector<std::string> wrap(std::string_view text, size_t width);
+// A word that is longer than a line: one line of its own, as for paths to copy, or as many as it takes.
+enum class LongWord : uint8_t { whole, broken };
+
+// Lines of at most `width` columns, broken at blanks, but not between a number and its unit ("12 %"). None for an empty
+// text.
+std::vector<std::string> wrap(std::string_view text, size_t width, LongWord long_word = LongWord::whole);
 
 }  // namespace skewscope

@@ -13,7 +13,7 @@ namespace skewscope {
 // Code of the finding that says why steps of two runs are not compared.
 constexpr FindingCode kStepsNotComparable = "steps-not-comparable";
 
-// What a step, or a call of a collective, consists of.
+// The parts of a step, or of a call of a collective.
 enum class TimePart : uint8_t {
   compute,
   exposed_transfer,

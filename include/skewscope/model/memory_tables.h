@@ -28,7 +28,7 @@ struct MemoryBin {
   int64_t allocated_bytes = 0, reserved_bytes = 0;  // the most in it
 };
 
-// What stood when the peak was first reached, by the operator that had allocated it. These sum to the peak.
+// The bytes allocated when the peak was first reached, by the operator that had allocated them; they sum to the peak.
 struct MemoryAtPeakRow {
   int32_t device = -1;
   std::string op;        // innermost around the allocation; "": before the recording began, or outside every operator

@@ -210,7 +210,7 @@ struct CompiledRegionRow {
   bool recompiled = false;      // compile id above 0, or several compile ids of the frame in the trace
 };
 
-// What compiled code does around its kernels, per name: cache look-ups, prologues, "CompiledFunction",
+// The work of compiled code around its kernels, per name: cache look-ups, prologues, "CompiledFunction",
 // "CompiledFunctionBackward",
 // "## Call CompiledFxGraph <hash>", compilation.
 enum class CompileEvent : uint8_t { cache_lookup, prologue, forward, backward, graph_call, compilation };

@@ -165,7 +165,7 @@ enum class GpuVendor : uint8_t {
   other,  // launched through none of these: MTIA, Gaudi, Ascend
 };
 
-// Who made the GPUs of a job. cpu: no trace has GPU rows; unknown: all are GpuVendor::other.
+// The maker of the GPUs of a job. cpu: no trace has GPU rows; unknown: all are GpuVendor::other.
 enum class JobVendor : uint8_t { unknown, nvidia, amd, intel, cpu, mixed };
 const char* to_string(JobVendor vendor);  // "" for unknown
 

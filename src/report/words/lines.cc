@@ -24,32 +24,10 @@ const char* escape_of(Style style) {
 
 }  // namespace
 
-std::vector<std::string> wrapped_words(std::string_view text, size_t width) {
-  const std::string shown = printable(text);
-  std::string_view rest = shown;
-  std::vector<std::string> lines;
-  while (!rest.empty()) {
-    size_t cut = rest.size(), next = rest.size();
-    if (text_width(rest) > width) {
-      const size_t most = std::max<size_t>(1, bytes_within(rest, width));
-      size_t blank = rest.rfind(' ', most);
-      if (blank != std::string_view::npos && blank > 0 && rest.substr(blank + 1).starts_with('%')) {
-        blank = rest.rfind(' ', blank - 1);  // a number keeps its sign
-      }
-      const bool broken = blank == std::string_view::npos || blank == 0;
-      cut = broken ? most : blank;
-      next = broken ? most : blank + 1;
-    }
-    lines.emplace_back(rest.substr(0, cut));
-    rest.remove_prefix(std::min(rest.size(), next));
-  }
-  return lines;
-}
-
 Lines::Lines(size_t columns) : columns_(std::max(columns, kLeastColumns)) {}
 
 void Lines::add_wrapped(std::string_view label, std::string_view text, Style style) {
-  for (const std::string& words : wrapped_words(text, columns_ - kLabel)) {
+  for (const std::string& words : wrap(printable(text), columns_ - kLabel, LongWord::broken)) {
     push_back({pad(label, kLabel) + words, style});
     label = "";
   }

@@ -43,7 +43,4 @@ class Lines {
   std::vector<Line> lines_;
 };
 
-// Words on lines of at most `width` columns; a longer word is broken, none is lost.
-std::vector<std::string> wrapped_words(std::string_view text, size_t width);
-
 }  // namespace skewscope::report

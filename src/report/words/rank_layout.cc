@@ -3,43 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "skewscope/base/human_units.h"
 #include "skewscope/base/text_columns.h"
 
 namespace skewscope::report {
-namespace {
-
-// A number and its unit are one word: "12 %", "3.4 ms,".
-size_t end_of_word(const std::string& text, size_t at) {
-  const size_t end = std::min(text.find(' ', at), text.size());
-  if (end == text.size() || text.find_first_of("0123456789", at) >= end) return end;
-  const size_t next = std::min(text.find(' ', end + 1), text.size());
-  const std::string unit = text.substr(end + 1, std::min(text.find_first_of(",.;:) ", end + 1), next) - end - 1);
-  constexpr std::array<std::string_view, 14> kUnits = {"%", "ns", "us", "ms", "s",  "min", "h",
-                                                       "B", "kB", "MB", "GB", "TB", "x",   "GB/s"};
-  const bool known = std::find(kUnits.begin(), kUnits.end(), unit) != kUnits.end();
-  return known ? next : end;
-}
-
-}  // namespace
-
 std::string wrapped(const std::string& text, size_t indent, size_t columns) {
-  const size_t width = std::min(columns, kWidestText) - indent;
-  std::string out, line;
-  const auto close = [&] {
-    if (!line.empty()) out += std::string(indent, ' ') + line + "\n";
-    line.clear();
-  };
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = end_of_word(text, at);
-    const std::string word = fit(text.substr(at, end - at), width);
-    if (text_width(line) + text_width(word) + 1 > width) close();
-    line += (line.empty() ? "" : " ") + word;
-    at = end + 1;
+  std::string out;
+  for (const std::string& line : wrap(text, std::min(columns, kWidestText) - indent, LongWord::broken)) {
+    out += std::string(indent, ' ') + line + "\n";
   }
-  close();
   return out;
 }
 
