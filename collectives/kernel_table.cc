@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-// '*' in `pattern` stands for any text, none too. Both are short.
+// '*' in `pattern` represents any text, none too. Both are short.
 bool fits_pattern(std::string_view pattern, std::string_view text) {
   size_t p = 0, t = 0, star = std::string_view::npos, tried = 0;
   while (t < text.size()) {

@@ -42,7 +42,7 @@ class KernelTable {
 
   struct Entry {
     std::string space;     // a namespace that the kernel lies in; "": in any or none
-    std::string function;  // its name, folded; '*' stands for any text
+    std::string function;  // its name, folded; '*' represents any text
     bool communicates = true;
     bool waits = true;
     std::optional<CollectiveKind> kind;  // nullopt: as a word in the function's name tells

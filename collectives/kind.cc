@@ -100,6 +100,7 @@ constexpr std::array kTypeNames = {
     TypeSpelling{"Short", DType::int16},
     TypeSpelling{"Char", DType::int8},
     TypeSpelling{"Byte", DType::uint8},
+    TypeSpelling{"bytes", DType::bytes},
     TypeSpelling{"Bool", DType::boolean},
     TypeSpelling{"ComplexFloat", DType::complex64},
     TypeSpelling{"ComplexDouble", DType::complex128},
@@ -201,6 +202,8 @@ ElementType element_type(DType type) {
       return {"uint32", 4};
     case DType::uint64:
       return {"uint64", 8};
+    case DType::bytes:
+      return {"bytes", 1};
   }
   return {nullptr, 0};
 }

@@ -70,6 +70,7 @@ enum class DType : uint8_t {
   uint16,
   uint32,
   uint64,
+  bytes,  // sizes are recorded in bytes, and not of what
 };
 bool is_valid(DType type);
 const char* to_string(DType type);

@@ -26,6 +26,7 @@ MAY_INCLUDE = {
     "scale": DATA,
     "report": DATA | {"efficiency"},
     "simulate": DATA | {"digest"},
+    "hang": DATA,
     "merge": DATA,
     "distribute": {"base"},
     "correlate": DATA | {"ingest", "matching", "align", "select", "attribute", "blame", "lanes", "summarize",
@@ -36,7 +37,7 @@ MAY_INCLUDE = {
     "ship": DATA | {"protocol", "ingest"},
     "examine": DATA | {"efficiency", "ingest", "summarize", "advise", "report"},
     "cli": DATA | {"efficiency", "correlate", "examine", "advise", "distribute", "ingest", "align", "summarize",
-                    "scale", "report", "simulate", "merge", "protocol", "gather", "ship"},
+                    "scale", "report", "simulate", "merge", "hang", "protocol", "gather", "ship"},
 }
 
 # Rooms inside a layer -> rooms of that layer that each may include besides itself. What stands in the layer's own folder
@@ -63,6 +64,7 @@ INNER = {
     "summarize/gpu": set(),
     "summarize/operators": {"summarize/gpu"},
     "summarize/path": {"summarize/gpu", "summarize/operators"},
+    "ship/http": set(),
     "gather/kept": set(),
     "gather/process": set(),
     "gather/disk": {"gather/kept", "gather/process"},
@@ -71,9 +73,22 @@ INNER = {
     "gather/reports": {"gather/kept", "gather/process"},  # what knows the store by its calls alone touches no disk
     "gather/http": {"gather/kept", "gather/process"},
     "gather/endpoints": {"gather/kept", "gather/process", "gather/http"},
+    "simulate/formats": set(),
+    "hang/dumps": set(),
+    "hang/stall": set(),
+    "hang/words": set(),
+    "simulate/hang": {"simulate"},
     "ingest/text": set(),
     "ingest/content": {"ingest/text"},
     "ingest/kineto": {"ingest/text", "ingest/content"},  # a format: one room a tracer
+    "ingest/sqlite": {"ingest/text", "ingest/content"},
+    "ingest/xplane": {"ingest/text", "ingest/content"},
+    "ingest/nsys": {"ingest/text", "ingest/content", "ingest/sqlite"},
+    "ingest/ascend": {"ingest/text", "ingest/content", "ingest/sqlite"},
+    "ingest/rocm": {"ingest/text", "ingest/content", "ingest/sqlite"},
+    # The wire format of protobuf is read as in profiles of JAX; rocprofv3 writes this format, too.
+    "ingest/pftrace": {"ingest/text", "ingest/content", "ingest/xplane", "ingest/rocm"},
+    "ingest/inspector": {"ingest/text", "ingest/content"},
     "ingest/stamps": {"ingest/content"},
     "ingest/link": {"ingest/text", "ingest/content", "ingest/stamps"},
     "ingest/ranks": {"ingest/text", "ingest/content"},
@@ -83,17 +98,17 @@ INNER = {
 
 # Header prefix -> layers that may include it. Public headers include none of these.
 WITH_TASKS = {"collectives", "digest", "ingest", "matching", "align", "select", "attribute", "blame", "lanes", "summarize", "report",
-              "simulate", "correlate"}
+              "simulate", "correlate", "hang"}
 EVERYWHERE = set(MAY_INCLUDE)
 THIRD_PARTIES = {
-    "simdjson": {"ingest"},
-    "isa-l": {"ingest", "simulate", "merge", "ship"},
+    "simdjson": {"ingest", "hang"},
+    "isa-l": {"ingest", "hang", "simulate", "merge", "ship"},
     "zstd": {"digest", "ingest", "simulate"},
     "tbb/": WITH_TASKS | {"cli"},
     "oneapi/": WITH_TASKS | {"cli"},
     "CLI/": {"cli"},
     "toml++/": {"cli"},
-    "sqlite3": {"report", "gather"},
+    "sqlite3": {"ingest", "report", "simulate", "gather"},
     "boost/math/": {"collectives", "scale"},
     "boost/": {"gather"},
     "openssl/": {"protocol", "gather"},
@@ -101,9 +116,9 @@ THIRD_PARTIES = {
     "seccomp.h": {"gather"},
     "curl/": {"ship"},
     "xlsxwriter": {"report"},
-    "protozero/": {"merge"},
+    "protozero/": {"ingest", "merge", "simulate"},
     "zip.h": {"merge"},
-    "nlohmann/": {"collectives", "advise", "efficiency", "report", "simulate", "merge", "gather", "ship", "cli"},
+    "nlohmann/": {"collectives", "advise", "efficiency", "hang", "report", "simulate", "merge", "gather", "ship", "cli"},
     "fmt/": EVERYWHERE,
     "spdlog/": EVERYWHERE,
     "mpi.h": {"distribute"},
@@ -113,7 +128,7 @@ THIRD_PARTIES = {
 SYSTEM_HEADERS = {
     "iostream": {"cli"},
     "fstream": {"advise", "efficiency", "ingest", "report", "simulate", "cli"},
-    "filesystem": {"base", "ingest", "report", "simulate", "merge", "gather", "ship", "cli"},
+    "filesystem": {"base", "hang", "ingest", "report", "simulate", "merge", "gather", "ship", "cli"},
 }
 
 PRODUCT = ("src", "collectives", "include")

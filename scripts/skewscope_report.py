@@ -37,9 +37,9 @@ Row = dict[str, Any]
 # SQLite has no booleans and stores these as 0 and 1.
 BOOLEANS = {"aligned", "complete", "reported", "saved_at_least"}
 # A CSV file has no types, and text may look like a number: a group's name, the only rank of a list.
-TEXTS = {"basis", "blocked_by", "bound", "cause", "code", "desc", "device_name", "domain", "dtype", "file", "first_file",
+TEXTS = {"algorithm", "basis", "blocked_by", "bound", "cause", "code", "desc", "device_name", "domain", "dtype", "file", "first_file",
          "confidence", "gain_bound", "group_kind", "host", "kernel", "key", "kind", "link", "message", "method", "metric",
-         "module", "name", "next", "note", "op", "pattern", "phase", "place", "reason", "schedule", "schema", "sentence", "severity",
+         "module", "name", "next", "note", "op", "pattern", "phase", "place", "protocol", "reason", "schedule", "schema", "sentence", "severity",
          "source", "standing", "step_basis", "table", "vendor", "why"}
 # Lists are text, "0 1 2"; one without members is "", which is known.
 LISTS = {"hosts", "outliers", "ranks_missing", "ranks_present", "together_ranks"}

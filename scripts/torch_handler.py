@@ -8,7 +8,8 @@
             prof.step()
 
 Each capture of each rank becomes traces/pretrain-7b/pretrain-7b_rank3-of-8@node17_step120.pt.trace.json.gz; skewscope reads
-rank, world size and host from this name. A file has its name only when it is whole: it is written under a hidden name in
+rank, world size and host from this name. record_hangs("traces", job="pretrain-7b") has each rank leave a dump there, should
+the job hang, for `skewscope hang`. A file has its name only when it is whole: it is written under a hidden name in
 the same folder and renamed. Rank and world size are those of
 torch.distributed where it runs, else of torchrun, Slurm or MPI. Copy this file beside the training script; it needs
 nothing but PyTorch, and for ship_to skewscope and flock (util-linux).
@@ -67,9 +68,17 @@ def job_name():
     return "job"
 
 
+def name_of_job(job=None):
+    """As a folder may be called; without a name, the scheduler's."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", job or job_name()).strip(".-") or "job"
+
+
 def host_name(host=None):
-    """Of this node, as a part of a file's name; "" where it has none of its own."""
-    host = re.sub(r"[^A-Za-z0-9.-]+", "-", os.uname().nodename if host is None else host).strip("-.")
+    """Of this node, as a part of a file's name; "" where it has none of its own. Slurm's name for the node holds within its
+    containers, too, where the system's name may be the container's."""
+    if host is None:
+        host = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
+    host = re.sub(r"[^A-Za-z0-9.-]+", "-", host).strip("-.")
     return "" if host.startswith("localhost") else host
 
 
@@ -81,6 +90,28 @@ def ship(path, target, world, capture):
                           "--capture", str(capture), "--once", "--quiet"])
     except OSError as error:
         warnings.warn(f"{path} is not sent: {error}")
+
+
+def record_hangs(directory, job=None, calls=2000, timing=False):
+    """Has PyTorch leave what `skewscope hang` reads, should a collective time out: directory/JOB/dump_RANK, a dump of the
+    flight recorder for each rank. Call it before torch.distributed starts. What the environment says already it leaves.
+
+    directory  of the dumps, as of trace_handler
+    calls      that each rank keeps, the last ones
+    timing     when each call began on the GPU, too; costs an event per call
+    """
+    folder = os.path.join(directory, name_of_job(job))
+    os.makedirs(directory, exist_ok=True)
+    make_own_folder(folder)
+    prefix = os.path.join(os.path.abspath(folder), "dump_")
+    # Newer names, and those of PyTorch before 2.9.
+    settings = {"TORCH_FR_DUMP_TEMP_FILE": prefix, "TORCH_NCCL_DEBUG_INFO_TEMP_FILE": prefix,
+                "TORCH_FR_BUFFER_SIZE": calls, "TORCH_NCCL_TRACE_BUFFER_SIZE": calls, "TORCH_NCCL_DUMP_ON_TIMEOUT": 1}
+    if timing:
+        settings["TORCH_NCCL_ENABLE_TIMING"] = 1
+    for variable, value in settings.items():
+        os.environ.setdefault(variable, str(value))
+    return folder
 
 
 def trace_handler(directory, job=None, ranks=None, ship_to=None, token_file=None, ca=None, cert=None, key=None, host=None):
@@ -95,10 +126,10 @@ def trace_handler(directory, job=None, ranks=None, ship_to=None, token_file=None
     token_file the job's token, readable by its owner alone; a gatherer on another machine wants one, for this very job name
     ca         certificates to trust, PEM; default: the system's
     cert, key  the node's certificate and its private key, PEM, for a gatherer that asks for one (--client-ca)
-    host       of this node, in the names of files; default: the system's name. In a container that may be the container's:
-               give the node's, by the environment. "": none
+    host       of this node, in the names of files; default: Slurm's name for it (SLURMD_NODENAME), else the system's. In a
+               container the system's may be the container's: give the node's, by the environment. "": none
     """
-    job = re.sub(r"[^A-Za-z0-9._-]+", "-", job or job_name()).strip(".-") or "job"
+    job = name_of_job(job)
     captures = itertools.count()  # the schedule is the same on all ranks
     target = ["--to", ship_to, "--job", job]
     for flag, file in (("--token-file", token_file), ("--ca", ca), ("--cert", cert), ("--key", key)):

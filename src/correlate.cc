@@ -34,6 +34,10 @@ RankFigures detailed_figures(const LinkedTrace& linked, const IngestOptions& ing
   return figures;
 }
 
+// The chain from the traces of a job on.
+Result<CorrelatedJob> split_ingested(JobTrace job, const std::optional<StepNumbers>& steps, AlignMode mode,
+                                     StageTimer& timer, Exchange& exchange);
+
 }  // namespace
 
 Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const IngestOptions& ingest, AlignMode mode,
@@ -46,7 +50,15 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
     return ingest_job(files, all_steps, timer, exchange);
   }();
   if (!ingested.ok()) return ingested.error();
-  JobTrace& job = ingested.value().job;
+  Result<CorrelatedJob> split = split_ingested(std::move(ingested.value().job), ingest.steps, mode, timer, exchange);
+  if (split.ok()) split.value().logged = std::move(ingested.value().logged);
+  return split;
+}
+
+namespace {
+
+Result<CorrelatedJob> split_ingested(JobTrace job, const std::optional<StepNumbers>& steps, AlignMode mode,
+                                     StageTimer& timer, Exchange& exchange) {
   // From here on traces only give back what nobody asks for any more; their clocks are still each rank's own.
   assert(check_invariants(job).empty());
 
@@ -59,15 +71,15 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
   // From here on every call is in exactly one instance or listed as unmatched with its reason.
   assert(check_invariants(instances, job).empty());
 
-  // All members leave a collective together: that ties their clocks.
+  // All members leave a collective together: that aligns their clocks.
   const auto align = [&] {
     const StageTimer::Scope scope(timer, "align");
     return align_clocks(job, instances, mode, exchange);
   };
   ClockModel clocks = align();
   // With fitted clocks, what could not be matched alone is clear or clearly refused, and so are messages that they
-  // contradict; with that, more clocks may be tied. Where nothing matched and nothing is tied, there is nothing new to
-  // match by.
+  // contradict; with that, more clocks may be aligned. Where nothing matched and nothing is aligned, there is nothing
+  // new to match by.
   if (clocks_tell_more(instances, clocks)) {
     {
       const StageTimer::Scope scope(timer, "match");
@@ -77,13 +89,13 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
     clocks = align();
   }
   for (RankTrace& trace : job.traces) forget_messages(trace);  // from here on the links between members say it
-  // From here on there is one clock per component of ranks that talk to each other, with an error bar.
+  // From here on there is one clock per component of ranks that talk to each other, with an uncertainty.
   assert(check_invariants(clocks, job).empty());
 
   // All steps have said which calls are one and what time it is; what follows is about those that were asked for.
-  if (ingest.steps) {
+  if (steps) {
     const StageTimer::Scope scope(timer, "select steps");
-    const Result<Done> selected = select_steps(*ingest.steps, job, instances, clocks, exchange);
+    const Result<Done> selected = select_steps(*steps, job, instances, clocks, exchange);
     if (!selected.ok()) return selected.error();
     assert(check_invariants(job).empty() && check_invariants(instances, job).empty());
   }
@@ -98,8 +110,6 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
   for (RankTrace& trace : job.traces) forget_splits(trace);
   return CorrelatedJob{std::move(job), std::move(instances), std::move(clocks), std::move(decomposition)};
 }
-
-namespace {
 
 enum class AfterUse : uint8_t { keep_rows, forget_rows };
 
@@ -124,11 +134,16 @@ JobReport explain(CorrelatedJob& split, RankTableChoice rank_tables, std::map<st
   }();
 
   // Ask why the late were late, and move blame from victims back to where it began. Of a large job, launches are a
-  // third of what was read, and this is the last to ask for them.
+  // third of what was read, and this is the last to ask for them, but for why each GPU was idle.
+  std::vector<IdleTimes> idle(job.traces.size());
+  const auto see_idle = [&](TraceIndex trace) {
+    idle[trace.index()] = idle_times(job.traces[trace.index()], job.traces.size());
+  };
   const Blame blame = [&] {
     const StageTimer::Scope scope(timer, "blame");
     gather_calls(job, exchange);
     return find_blame(job, instances, clocks, decomposition, exchange, [&](TraceIndex trace) {
+      see_idle(trace);
       if (after_use == AfterUse::forget_rows) forget_launches(job.traces[trace.index()]);
     });
   }();
@@ -138,7 +153,12 @@ JobReport explain(CorrelatedJob& split, RankTableChoice rank_tables, std::map<st
   // Keep what the page's timeline shows: the work of culprits, of their victims and of some others.
   WorkLanes lanes = [&] {
     const StageTimer::Scope scope(timer, "lanes");
-    return draw_lanes(job, clocks, decomposition, blame, exchange);
+    if (instances.instances.empty()) {  // blame has read no launches
+      for (size_t t = 0; t < job.traces.size(); ++t) {
+        if (job.holds(TraceIndex(static_cast<int64_t>(t)))) see_idle(TraceIndex(static_cast<int64_t>(t)));
+      }
+    }
+    return draw_lanes(job, clocks, decomposition, blame, idle, exchange);
   }();
 
   // From here on process 0 has all that the others had to say.
@@ -177,14 +197,23 @@ Result<JobReport> correlate_files(const std::vector<std::string>& files, const C
       if (!file.linked.detail) return;
       RankFigures figures = detailed_figures(file.linked, ingest);
       const std::scoped_lock lock(figures_lock);
-      figures_by_file[file.path] = std::move(figures);
+      figures_by_file[file.evidence.file] = std::move(figures);
     };
   }
 
   Result<CorrelatedJob> split = split_job(files, ingest, options.align, timer, exchange);
   if (!split.ok()) return split.error();
-  return explain(split.value(), options.rank_tables, std::move(figures_by_file), AfterUse::forget_rows, timer,
-                 exchange);
+  JobReport report =
+      explain(split.value(), options.rank_tables, std::move(figures_by_file), AfterUse::forget_rows, timer, exchange);
+  if (!split.value().logged) return report;
+
+  // Logs go on where traces end: how ranks changed over hours is seen in them alone.
+  const StageTimer::Scope scope(timer, "trend of logs");
+  const Result<CorrelatedJob> logged =
+      split_ingested(std::move(*split.value().logged), {}, options.align, timer, exchange);
+  if (!logged.ok()) return logged.error();
+  if (exchange.first()) set_logged_trend(logged.value(), report);
+  return report;
 }
 
 Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer,

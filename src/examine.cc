@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "skewscope/summarize.h"
 
@@ -15,18 +16,20 @@ std::string choices_in(const JobTrace& job) {
   const Rank rank = job.traces.front().rank;
   const bool one_rank =
       std::all_of(job.traces.begin(), job.traces.end(), [&](const RankTrace& trace) { return trace.rank == rank; });
-  if (!one_rank) return fmt::format("these are traces of {} ranks: name one file, or --ranks N", job.traces.size());
   std::string files;
   for (const RankTrace& trace : job.traces) files += (files.empty() ? "" : ", ") + trace.file;
+  const bool one_file = std::all_of(job.traces.begin(), job.traces.end(), [&](const RankTrace& trace) {
+    return file_of_part(trace.file) == file_of_part(job.traces.front().file);
+  });
+  if (!one_rank && !one_file)
+    return fmt::format("these are traces of {} ranks: name one file, or --ranks N", job.traces.size());
+  if (!one_rank) return fmt::format("the file holds {} ranks: name one of {}, or --ranks N", job.traces.size(), files);
   return fmt::format("these are {} captures of rank {}: name one of {}", job.traces.size(), rank.value, files);
 }
 
-// The one trace that the options leave, and where it lies.
-Result<std::string> file_of(const JobTrace& job, const std::vector<std::string>& files) {
+// The one trace that the options leave.
+Result<std::string> file_of(const JobTrace& job) {
   if (job.traces.size() > 1) return Error{ErrorKind::usage, choices_in(job)};
-  for (const std::string& file : files) {
-    if (file == job.traces.front().file) return file;
-  }
   return job.traces.front().file;
 }
 
@@ -68,22 +71,27 @@ Result<RankReport> examine(const std::vector<std::string>& paths, const ExamineO
   if (only.size() > 1) {
     const auto job = ingest_job(only, options.ingest, timer);
     if (!job.ok()) return job.error();
-    const Result<std::string> file = file_of(job.value().job, only);
+    const Result<std::string> file = file_of(job.value().job);
     if (!file.ok()) return file.error();
     known = identity_of(job.value().job);
     only = {file.value()};
   }
 
-  // From here on there is one file; its details last as long as its tables are made.
-  RankReport tables;
+  // From here on there is one file; its details last as long as the tables of its ranks are made, one after the other.
+  std::map<std::string, RankReport> tables_of;
   IngestOptions detailed = options.ingest;
   if (known) detailed.ranks.clear();
   detailed.bytes_while_details_last = [](const LinkedTrace& linked) {
     return bytes_to_tabulate(linked.trace, *linked.detail, linked.strings);
   };
-  detailed.while_details_last = [&](const TraceFile& file) { tabulate(file.linked, options, tables); };
+  detailed.while_details_last = [&](const TraceFile& file) {
+    tabulate(file.linked, options, tables_of[file.evidence.file]);
+  };
   const auto job = ingest_job(only, detailed, timer);
   if (!job.ok()) return job.error();
+  const Result<std::string> file = file_of(job.value().job);
+  if (!file.ok()) return file.error();
+  RankReport& tables = tables_of[file.value()];
   RankReport report = known ? *known : identity_of(job.value().job);
   if (tables.tables.detailed) {
     report.tables = std::move(tables.tables);

@@ -103,7 +103,7 @@ std::vector<int32_t> partners_of(const MemberCalls& hub, const MemberCalls& memb
   return partners;
 }
 
-// The pairs of two members whose calls their order tied: those whose ends lie together, and those whose steps agree,
+// The pairs of two members whose calls their order joined: those whose ends lie together, and those whose steps agree,
 // which are messages, and all calls where ends lie together only by chance.
 CandidateInstances pairs_in_order(const std::vector<MemberCalls>& members, const Cluster& cluster) {
   const size_t of_hub = cluster.members[0] == cluster.hub ? 0 : 1, of_member = 1 - of_hub;
@@ -152,7 +152,7 @@ CandidateInstances pairs_in_order(const std::vector<MemberCalls>& members, const
   return candidates;
 }
 
-// The cluster's members that order tied to the hub and whose ends scatter too far to join them by; or the others.
+// The cluster's members that order joined to the hub and whose ends scatter too far to join them by; or the others.
 Cluster tied_by_order(const Cluster& cluster, bool by_order) {
   return part_of(cluster, [&](size_t k) {
     const bool scattered = cluster.order[k] && 4 * cluster.scatter_ns[k] > static_cast<double>(cluster.tolerance_ns);
@@ -160,7 +160,7 @@ Cluster tied_by_order(const Cluster& cluster, bool by_order) {
   });
 }
 
-// Adds the calls of members that order tied to the candidates that hold the hub's.
+// Adds the calls of members that order joined to the candidates that hold the hub's.
 void add_by_order(const std::vector<MemberCalls>& members, const Cluster& tied, CandidateInstances& candidates) {
   const MemberCalls& hub = members[static_cast<size_t>(tied.hub)];
   for (CandidateInstance& candidate : candidates.instances) {

@@ -66,7 +66,7 @@ bool simultaneous(const std::vector<MemberCalls>& members, const std::vector<Key
     while (at < high && keys[at].member != hub) ++at;
     if (at == high || !call(keys[at]).ends_together) continue;
     for (size_t k = low; k < high; ++k) {
-      if (k == at) continue;
+      if (k == at || !call(keys[k]).ends_together) continue;
       ties[static_cast<size_t>(keys[k].member)].push_back(
           {call(keys[k]).end_ns, call(keys[at]).end_ns - call(keys[k]).end_ns});
     }
@@ -137,8 +137,8 @@ bool match_by_key(const std::vector<MemberCalls>& members, MatchMethod by, Candi
 
 // ---- by time --------------------------------------------------------------------------------------------------------
 
-// Where nothing ties the members, each would be laid over each: after so many tries in vain per member the rest is left
-// as ambiguous.
+// Where nothing aligns the members, each would be laid over each: after so many tries in vain per member the rest is
+// left as ambiguous.
 constexpr size_t kMostTries = 64;
 
 // Whether these are messages that ends joined across steps: buffered ones, whose ends met others'.

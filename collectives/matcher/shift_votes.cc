@@ -69,10 +69,10 @@ bool keeps_votes(Votes all, const Peak& peak, int64_t width, int least) {
   return 2 * peak.votes >= densest(within(all, peak.offset_ns, kScatter), kScatter, std::nullopt).votes;
 }
 
-// The densest window at `width`, and then narrower ones inside it as far as the votes follow: calls may stand closer
+// The densest window at `width`, and then narrower ones inside it as far as the votes follow: calls may be closer
 // together than the width, and then it holds several shifts. Nothing where narrower windows inside tie.
 std::optional<Peak> narrowed(Votes all, Peak peak, int64_t width, int64_t tolerance_ns) {
-  if (tolerance_ns >= width) return peak;  // calls stand four widths apart: the window holds one shift
+  if (tolerance_ns >= width) return peak;  // calls are four widths apart: the window holds one shift
   for (const int64_t narrow : kWindows) {
     if (narrow >= width || narrow < kScatter) continue;
     const Votes inside = within(all, peak.offset_ns, 2 * width);

@@ -1,4 +1,4 @@
-// Stage: InstanceTable -> ClockModel: one offset, drift and bend per trace, with error bars and proofs.
+// Stage: InstanceTable -> ClockModel: one offset, drift and bend per trace, with uncertainties and proofs.
 #pragma once
 
 #include "skewscope/model/clock_model.h"

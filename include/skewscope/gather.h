@@ -49,6 +49,7 @@ struct GatherRetention {
 
 struct GatherDeadlines {
   std::chrono::seconds after_last_byte{15 * 60}, after_end{2 * 60}, debounce{30};
+  std::chrono::seconds logs{60};  // between reports of logs that grow
 };
 
 struct GatherOptions {
@@ -86,6 +87,15 @@ struct ReportTask {
   // known, or too many to tell.
   std::string hosts = "";
 };
+
+// A dump of a flight recorder in that folder: it lies there as the file of a rank in a capture whose number is the
+// minute in which it was written (is_dump() of names.h).
+struct KeptDump {
+  int minute = 0, rank = 0;
+  std::string path;
+};
+// Those of the last incident, by rank, the newest of each. Dumps of one incident follow one another within minutes.
+std::vector<KeptDump> last_incident(std::vector<KeptDump> dumps);
 using MakeReport = std::function<int(const ReportTask&)>;
 
 // Serves until SIGTERM or SIGINT. Prints one line on standard output when it is ready. Call before any thread is

@@ -1,5 +1,5 @@
 // Stage: files -> JobTrace. Each format is one reader, listed in src/ingest/trace_readers.cc; a digest
-// (skewscope/digest.h) stands for the trace it was made of.
+// (skewscope/digest.h) represents the trace it was made of.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,7 @@ struct IngestOptions {
   std::function<std::string(const std::string& path)> host_of;
   int32_t world_size = 0;            // --world-size: the job has at least so many ranks; 0: as the files say
   std::vector<int32_t> ranks;        // --ranks: only these; empty: all
+  std::string step_range;            // --step-range: what ranges of steps are called; empty: found by itself
   std::optional<StepNumbers> steps;  // --steps A:B: GPU rows and calls launched in A <= step < B
   // true: what lies outside `steps` is hidden from `while_details_last` only. Calls of all steps tie clocks
   // (skewscope/select.h).
@@ -60,7 +61,11 @@ struct IngestOptions {
 Result<std::vector<std::string>> discover_files(const std::vector<std::string>& paths, Exchange& exchange = alone(),
                                                 std::vector<Error>* unlisted = nullptr);
 
-// What `skewscope inspect` says of one file.
+// Where the trace of this name (RankTrace::file) is read from: "capture.sqlite" for its part "capture.sqlite#pid4242".
+// What exists under its literal name is no part.
+std::string file_of_part(const std::string& name);
+
+// What `skewscope inspect` says of one file, or of one rank in a file of several.
 struct FileSummary {
   std::string file;
   std::string format;       // "kineto json", "not a rank: merged trace", "unreadable", …
@@ -81,6 +86,8 @@ struct FileSummary {
 struct IngestedJob {
   JobTrace job;
   std::vector<FileSummary> files;  // in the order of discover_files; rows of what other processes read are not counted
+  // The logs that its processes wrote next to their traces, whole: of the same ranks, and often of a longer time.
+  std::optional<JobTrace> logged;
 };
 
 // Reads all files with oneTBB's current concurrency. Imperfect input becomes findings of the job. Errors: no_input when

@@ -23,8 +23,8 @@ InstanceTable match_again(const JobTrace& job, const ClockModel& clocks, Matched
                           Exchange& exchange = alone());
 
 // Whether it may come to more: some group was not matched alone, messages have no partner, or one was received before
-// it was sent, by more than both clocks may err. Where nothing matched and nothing is tied, there is nothing to match
-// by.
+// it was sent, by more than both clocks may err. Where nothing matched and nothing is aligned, there is nothing to
+// match by.
 bool clocks_tell_more(const InstanceTable& table, const ClockModel& clocks);
 
 }  // namespace skewscope

@@ -11,6 +11,7 @@
 #include "skewscope/model/blame.h"
 #include "skewscope/model/clock_model.h"
 #include "skewscope/model/compare_report.h"
+#include "skewscope/model/correlated_job.h"
 #include "skewscope/model/decomposition.h"
 #include "skewscope/model/job_report.h"
 #include "skewscope/model/operator_tables.h"
@@ -27,21 +28,24 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
                        const Decomposition& decomposition, const Blame& blame,
                        const std::vector<RankSummary>& summaries, const std::vector<RankFigures>& figures = {});
 
+// The trend is that of the job's logs, which go on where its traces end; none where they are too short for one.
+void set_logged_trend(const CorrelatedJob& logged, JobReport& report);
+
 // A finding of a report in the one place in time that shows it most.
 struct TimedFinding {
-  std::string finding;               // straggler, straggler-chain, or the code of one of its diagnostics
-  std::string words;                 // what it says
+  std::string finding;  // straggler, straggler-chain, a loss (exposed-transfer, …), the code of a diagnostic
+  std::string words;    // what it says
   int64_t start_ns = 0, end_ns = 0;  // of the calls that show it, since job.window_start_ns, as in the report
   std::vector<int32_t> ranks;        // of these calls; sorted
   int32_t instance = -1;             // whose calls they are; -1: of none, or of several
 };
 
-// Stragglers first, in the report's order, then diagnostics; findings about no time (a file, a rank's identity) are
-// left out.
+// Stragglers first, in the report's order, then losses, then diagnostics; findings about no time (a file, a rank's
+// identity) are left out.
 std::vector<TimedFinding> timed_findings(const JobReport& report);
 
 // Names the link of each communicator and its peak, where the hosts and devices of all members are known. Within a node
-// it is the device's, where configs/devices.json says that the GPUs of a node are tied by one; between nodes the
+// it is the device's, where configs/devices.json says that the GPUs of a node are joined by one; between nodes the
 // network, where the caller tells its peak per GPU (negative: not given): a node has as much as the GPUs it takes part
 // with.
 void name_links(JobReport& report, double network_gb_per_s);

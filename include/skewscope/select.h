@@ -1,4 +1,4 @@
-// Stage: a job on one clock -> the part of it that --steps asks for. What lies outside has tied the clocks and shown
+// Stage: a job on one clock -> the part of it that --steps asks for. What lies outside has aligned the clocks and shown
 // which calls are one collective; nothing behind this stage sees it.
 #pragma once
 

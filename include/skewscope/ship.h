@@ -21,14 +21,16 @@ struct ShipProgress {
 
 struct ShipOptions {
   std::vector<std::string> paths;  // directories to watch, or files
+  std::string dumps;               // flight recorder dumps are watched, too: this path and a rank behind it; "": none
   std::string url;                 // http(s)://HOST:PORT of the gatherer
   std::string job;                 // is_name()
   std::optional<int> world_size;
-  std::string token_file;       // read again for each connection: it may rotate
-  std::string ca_file;          // PEM; "": the system's
-  std::string certificate;      // PEM, for a gatherer that asks for one; read again for each connection, as is its key
-  std::string private_key;      // PEM; "": in the file of the certificate
-  std::string pin;              // "sha256//BASE64": the gatherer's public key must have this digest, too
+  std::string host;         // of files that do not name theirs; "": the system's name, of files on this node's own disk
+  std::string token_file;   // read again for each connection: it may rotate
+  std::string ca_file;      // PEM; "": the system's
+  std::string certificate;  // PEM, for a gatherer that asks for one; read again for each connection, as is its key
+  std::string private_key;  // PEM; "": in the file of the certificate
+  std::string pin;          // "sha256//BASE64": the gatherer's public key must have this digest, too
   std::string state_directory;  // "": .skewscope-ship in the first directory given
   std::string rank_regex;       // named group `rank`; "": from the file's name and content, as `report` does
   int capture = 0;
@@ -47,7 +49,7 @@ struct ShipOptions {
   uint64_t rate_bytes_per_s = 100'000'000;
   double cpu_percent = 100;        // of one processor, on average, over all that the agent does; 0: no bound
   int uploads = 2;                 // at a time
-  std::chrono::seconds settle{5};  // size and modification time stand still this long, where no lease can be had
+  std::chrono::seconds settle{5};  // size and modification time do not change this long, where no lease can be had
   std::chrono::seconds rescan{30};
   // Without `once`: after a pause, the first request comes at a random moment within this time, so that the agents of a
   // job do not all come at once.

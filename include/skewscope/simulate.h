@@ -25,6 +25,7 @@ struct SimulateOptions {
   std::string directory;
   bool force = false;       // replace `directory` if it is empty or a simulated job; anything else is never replaced
   bool digests = false;     // write digests (skewscope/digest.h) in place of traces: styles d and e, nvidia
+  std::string format;       // "": Kineto; else a name of src/simulate/formats/simulated_rank.cc
   std::string compression;  // "", "gzip", "zstd"
   uint64_t seed = 1;
   TraceStyle style = TraceStyle::era_d;

@@ -32,14 +32,14 @@ std::vector<RankFigures> figures_of_job(const JobTrace& job, std::map<std::strin
 
 // Which tables are made; what is not asked for costs nothing.
 struct OperatorOptions {
-  bool operators = true;    // by category, by name, by arguments
-  bool kernels = true;      // by launcher, name, stream and shape; short ones
-  bool collectives = true;  // of this rank
-  bool work = true;         // FLOPs, bytes, roofline
-  bool modules = true;      // nn.Module instances
-  bool annotations = true;  // of the user
-  bool compiled = true;     // torch.compile regions, Triton kernels, graph launches
-  bool critical_path = true;
+  bool operators = true;      // by category, by name, by arguments
+  bool kernels = true;        // by launcher, name, stream and shape; short ones
+  bool collectives = true;    // of this rank
+  bool work = true;           // FLOPs, bytes, roofline
+  bool modules = true;        // nn.Module instances
+  bool annotations = true;    // of the user
+  bool compiled = true;       // torch.compile regions, Triton kernels, graph launches
+  bool critical_path = true;  // and what each step consists of, GPU and host together
   bool any() const {
     return operators || kernels || collectives || work || modules || annotations || compiled || critical_path;
   }

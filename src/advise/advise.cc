@@ -31,6 +31,7 @@ constexpr std::array kSigns = {
     NamedSign{"copy-before-gemm", &copy_before_gemm},
     NamedSign{"host-synchronization", &host_synchronization},
     NamedSign{"launch-blocking", &launch_blocking},
+    NamedSign{"data-loading", &data_loading},
     NamedSign{"single-precision", &single_precision},
     NamedSign{"unfused-attention", &unfused_attention},
     NamedSign{"varying-kernel-times", &varying_kernel_times, true},

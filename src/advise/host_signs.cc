@@ -14,10 +14,17 @@ struct SelfTimes {
   int64_t host_ns = 0, device_ns = 0;
 };
 
-SelfTimes self_times(const OperatorTables& operators) {
+// Of what a row of operators took on the host, what the profiler did as it ended the recording.
+int64_t profiler_ns(const RankTables& tables, const OperatorRow& row) {
+  const auto call = std::find_if(tables.calls.begin(), tables.calls.end(),
+                                 [&](const HostCallTotals& one) { return one.name == row.name; });
+  return call == tables.calls.end() ? 0 : std::min(call->profiler_ns, row.host_self_ns);
+}
+
+SelfTimes self_times(const View& view) {
   SelfTimes self;
-  for (const OperatorRow& row : operators.operators) {
-    self.host_ns += row.host_self_ns;
+  for (const OperatorRow& row : view.operators.operators) {
+    self.host_ns += row.host_self_ns - profiler_ns(view.tables, row);
     self.device_ns += row.device_self_ns;
   }
   return self;
@@ -38,7 +45,7 @@ bool synchronizes(const HostCallTotals& call) { return call.name.find("Synchroni
 }  // namespace
 
 std::optional<Advice> overhead_bound(const View& view, const Rule& rule) {
-  const SelfTimes self = self_times(view.operators);
+  const SelfTimes self = self_times(view);
   // The steps may be longer than the window of the GPU's rows.
   const Utilization& used = view.tables.utilization;
   const bool by_steps = used.gpu >= 0 && 1 - used.gpu > view.share(view.whole().timeline.idle_ns);
@@ -55,7 +62,7 @@ std::optional<Advice> overhead_bound(const View& view, const Rule& rule) {
   advice.saves_at_most_ns = idle_ns;
   if (by_steps) advice.window_ns = used.window_ns;
   for (const OperatorRow& row : view.operators.operators) {
-    advice.evidence.push_back({row.name + " on the host", row.calls, row.host_self_ns});
+    advice.evidence.push_back({row.name + " on the host", row.calls, row.host_self_ns - profiler_ns(view.tables, row)});
   }
   std::stable_sort(advice.evidence.begin(), advice.evidence.end(),
                    [](const Evidence& a, const Evidence& b) { return a.time_ns > b.time_ns; });
@@ -150,6 +157,16 @@ std::optional<Advice> profiler_buffers(const View& view, const Rule& rule) {
   if (static_cast<double>(total_ns) < threshold(rule, "time_ns")) return {};
   advice.sign = fmt::format("the profiler spent {} on its buffers, in {} event{}", human_duration(total_ns), count,
                             count == 1 ? "" : "s");
+  const LaunchTotals& launches = view.tables.launches;
+  const int64_t idle_ns = view.whole().profiler_idle_ns;
+  if (idle_ns > 0) advice.sign += fmt::format("; the GPU was idle for {} meanwhile", human_duration(idle_ns));
+  if (launches.profiler_rows > 0) {
+    advice.sign += fmt::format("; kernels launched before that waited meanwhile: {}", launches.profiler_rows);
+  }
+  for (const TimelineRow* step : view.steps()) {
+    if (step->profiler_idle_ns <= 0) continue;
+    advice.evidence.push_back({fmt::format("gap in step {}", step->step), 1, step->profiler_idle_ns});
+  }
   return advice;
 }
 
@@ -194,6 +211,26 @@ std::optional<Advice> launch_blocking(const View& view, const Rule& rule) {
                             view.tables.launches.covered_rows, synchronizations);
   advice.saves_at_most_ns = view.whole().timeline.idle_ns;
   advice.evidence = {{"synchronizing calls", synchronizations, total_ns}};
+  return advice;
+}
+
+std::optional<Advice> data_loading(const View& view, const Rule& rule) {
+  int64_t length_ns = 0, waited_ns = 0;
+  Advice advice;
+  for (const ExecutionRow& row : view.operators.execution) {
+    const int64_t ns = row.part_ns(ExecutionPart::data_loader);
+    length_ns += row.length_ns;
+    waited_ns += ns;
+    if (ns > 0) advice.evidence.push_back({row.step < 0 ? "the trace" : fmt::format("step {}", row.step), 1, ns});
+  }
+  if (length_ns == 0) return {};
+  const double share = static_cast<double>(waited_ns) / static_cast<double>(length_ns);
+  if (share <= threshold(rule, "step_share")) return {};
+  advice.sign =
+      fmt::format("the program waits {} for its data loader while the GPU is idle, {} of {}", human_duration(waited_ns),
+                  human_percent(share), view.steps().empty() ? "the trace" : "its steps");
+  advice.saves_at_most_ns = waited_ns;
+  advice.window_ns = length_ns;
   return advice;
 }
 

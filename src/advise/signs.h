@@ -45,6 +45,7 @@ std::optional<Advice> cold_first_step(const View& view, const Rule& rule);
 std::optional<Advice> profiler_buffers(const View& view, const Rule& rule);
 std::optional<Advice> host_synchronization(const View& view, const Rule& rule);
 std::optional<Advice> launch_blocking(const View& view, const Rule& rule);
+std::optional<Advice> data_loading(const View& view, const Rule& rule);
 
 // Kernels and copies.
 std::optional<Advice> hotspot(const View& view, const Rule& rule);

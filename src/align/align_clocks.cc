@@ -1,4 +1,4 @@
-// The stage: beacons -> model choice -> fit -> node prior -> error bars -> proof, per component of traces that share
+// The stage: beacons -> model choice -> fit -> node prior -> uncertainties -> proof, per component of traces that share
 // collectives. Components are never compared: each keeps its smallest trace as reference, at that trace's own wall
 // clock. Where several processes take part, all have the table of instances and come to the same clocks; the fits that
 // do not depend on one another (model choice, simulated errors: most of the time) are shared among them.
@@ -19,6 +19,7 @@
 #include "open_ends.h"
 #include "simulated_errors.h"
 #include "skewscope/align.h"
+#include "skewscope/base/disjoint_sets.h"
 #include "skewscope/base/middle.h"
 #include "skewscope/model/clock_components.h"
 
@@ -108,7 +109,7 @@ struct Aligner {
     clock.tied_to = LocalNs{beacons.last_end_ns[t] + margin};
   }
 
-  // Proven bounds against the error bar: outside by more than three deviations means that something is wrong.
+  // Proven bounds against the uncertainty: outside by more than three deviations means that something is wrong.
   void write_proof(const Beacons& beacons, const Feasible& feasible) {
     int64_t outside = 0;
     for (size_t t = 0; t < beacons.traces.size(); ++t) {
@@ -177,7 +178,7 @@ struct Aligner {
     return rows;
   }
 
-  // Model choice, fit and error bars: the equations, most of the memory of this stage, end with it.
+  // Model choice, fit and uncertainties: the equations, most of the memory of this stage, end with it.
   Fit fit_and_write(const Beacons& beacons) {
     std::vector<int64_t> resolution_ns;
     std::vector<std::string> host;
@@ -189,7 +190,7 @@ struct Aligner {
     align::ModelChoice choice = align::choose_model(beacons, coarsest, force, exchange);
     if (choice.freedom == Freedom::offset && gpu_only(beacons)) choice.freedom = Freedom::line;
     // Errors are simulated for a line at least: where an offset or nothing is applied, what a line would have changed
-    // is part of the bar.
+    // is part of the uncertainty.
     const Freedom freedom = std::max(choice.freedom, Freedom::line);
     const align::TiedRows rows = align::tie_rows(beacons, choice.use);
     Fit fit;
@@ -245,6 +246,29 @@ struct Aligner {
     }
   }
 
+  // Traces without times that share a collective: their calls are compared by durations, which need no clock.
+  void join_by_durations(const InstanceTable& instances) {
+    DisjointSets sets(job.traces.size());
+    std::vector<bool> joined(job.traces.size(), false);
+    for (const CollectiveInstance& i : instances.instances) {
+      const size_t first = instances.members[i.first_member].trace.index();
+      for (uint32_t k = 0; k < i.member_count; ++k) {
+        const size_t trace = instances.members[i.first_member + k].trace.index();
+        if (!job.traces[first].durations_only || !job.traces[trace].durations_only) continue;
+        sets.unite(first, trace);
+        joined[trace] = true;
+      }
+    }
+    std::map<size_t, int32_t> smallest;  // by root
+    for (size_t t = 0; t < job.traces.size(); ++t) {
+      if (!job.traces[t].durations_only) continue;
+      TraceClock& clock = model.clocks[t];
+      clock = TraceClock();
+      clock.method = ClockMethod::durations;
+      if (joined[t]) clock.component = smallest.try_emplace(sets.root(t), static_cast<int32_t>(t)).first->second;
+    }
+  }
+
   // The job's first event on the common clock is the reference: the same maps, written around it.
   void set_reference() {
     int64_t first = INT64_MAX;
@@ -282,6 +306,7 @@ ClockModel align_clocks(const JobTrace& job, const InstanceTable& instances, Ali
       aligner.take_open_ends(instances);
     }
   }
+  aligner.join_by_durations(instances);
   model.end_spread_after_ns = end_spread_ns(components, fits);
   std::sort(model.ties.begin(), model.ties.end());
   aligner.set_reference();

@@ -105,7 +105,7 @@ struct Collector {
     return {pair.session, pair.communicator, pair.low.value, pair.high.value};
   }
 
-  // The call in row `row` of the members ties its clock to that of `other`'s.
+  // The call in row `row` of the members aligns its clock to that of `other`'s.
   void join(uint32_t other, uint32_t row) {
     const size_t trace = table.members[row].trace.index();
     sets.unite(table.members[other].trace.index(), trace);
@@ -114,10 +114,17 @@ struct Collector {
     last_end_ns[trace] = std::max(last_end_ns[trace], end);
   }
 
+  // Whether it is recorded when the members' calls ran.
+  bool has_times(const CollectiveInstance& i) const {
+    const auto first = table.members.begin() + i.first_member;
+    return std::none_of(first, first + i.member_count,
+                        [&](const CallRef& member) { return job[member.trace].durations_only; });
+  }
+
   void gather() {
     for (size_t id = 0; id < table.instances.size(); ++id) {
       const CollectiveInstance& i = table.instances[id];
-      if (ends_together(i.kind) && i.member_count >= 2) add({i.session, i.communicator, -1, -1}, id, 0);
+      if (ends_together(i.kind) && i.member_count >= 2 && has_times(i)) add({i.session, i.communicator, -1, -1}, id, 0);
     }
     const std::vector<TwoWayLink> links = two_way_links(job, table);
     for (const TiedPair& pair : message_ties(job, table, links)) add(pair);
@@ -178,7 +185,7 @@ struct Filler {
   }
 
   // Thinned for each set of members: of a communicator all, of batches between two (send_recv) those two. A pair whose
-  // ends differ more than others' would lose all rows, and a trace that only it ties its clock.
+  // ends differ more than others' would lose all rows, and a trace that only it aligns its clock.
   std::vector<Candidate> thinned(const std::vector<Candidate>& rows) const {
     std::map<std::pair<TraceIndex, TraceIndex>, std::vector<Candidate>> by_members;
     for (const Candidate& row : rows) {

@@ -12,7 +12,7 @@ namespace skewscope::align {
 
 constexpr int64_t kUnknownStart = INT64_MIN;
 
-// The beacons of one component: traces tied to each other, directly or through others. Observation k of row c is
+// The beacons of one component: traces joined, directly or through others. Observation k of row c is
 // [row_begin[c], row_begin[c + 1]). Traces are numbered within the component, the smallest is 0.
 struct Beacons {
   std::vector<int32_t> traces;  // per number: the job's TraceIndex; ascending

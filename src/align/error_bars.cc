@@ -126,7 +126,7 @@ double trace_bar_ns(const Fit& applied, const Fit& free, const SimulatedErrors& 
   return worst;
 }
 
-// A group's members in the fit, and the part of the window in which it ties them.
+// A group's members in the fit, and the part of the window in which it aligns them.
 struct GroupInFit {
   std::vector<size_t> members;
   double from = 1, to = -1;

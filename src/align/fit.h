@@ -45,10 +45,10 @@ struct Fit {
   double half_window_ns = 1;     // H
   std::vector<int64_t> base_ns;  // per trace: its clock's distance in whole, so that x + base lies in the window
   std::vector<std::array<double, kMostTerms>> terms_ns;  // per trace: a, b, c
-  std::vector<int32_t> component;                        // per trace: traces tied by the rows of the fit, by smallest
+  std::vector<int32_t> component;                        // per trace: traces joined by the rows of the fit, by smallest
   std::vector<double> sigma_ns;                          // per class: scatter of ends around their row
   std::vector<double> sigma_freedom;                     // per class: the degrees of freedom that sigma_ns rests on
-  std::vector<double> cautious_sigma_ns;                 // per class: for error bars, which few degrees must not shrink
+  std::vector<double> cautious_sigma_ns;  // per class: for uncertainties, which few degrees must not shrink
   // Bias of one member's ends that averaging cannot remove: per class, and per group what its classes share.
   std::vector<double> tau_ns, group_tau_ns;
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kLeastScale = 300;                     // ns
 constexpr double kUnknownScale = 5'000;                 // ns; ends that nobody could measure
-constexpr double kLeastFreedom = 6, kSureFreedom = 15;  // for weights, for error bars
+constexpr double kLeastFreedom = 6, kSureFreedom = 15;  // for weights, for uncertainties
 constexpr double kLeastBias = 0.25;                     // of sigma: what a member's bias is taken to be at least
 constexpr double kHuber = 1.345, kTukey = 4.685;
 
@@ -110,7 +110,7 @@ std::vector<double> with_borrowed(const Rounds& r, double least) {
 
 // 1.4826 MAD per class; a row of n has lost one degree of freedom to its median, and each of its ends what its own
 // clock was fitted to it. A class that few degrees speak for borrows the scatter of its kind: two ends always agree
-// with themselves, and so do those of one row with clocks that nothing else ties.
+// with themselves, and so do those of one row with clocks that nothing else aligns.
 void update_scales(Rounds& r) {
   const NormalEquations& s = r.s();
   std::vector<std::vector<double>> residuals(r.beacons.classes.size());

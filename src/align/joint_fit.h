@@ -13,8 +13,8 @@
 // usual cap on a cell's information does not. What biases of single classes remain is capped so (I: information of the
 // cell, tau from its mean residuals; DerSimonian & Laird 1986). Drift has the physical prior of 30 ppm, a bend's second
 // differences one of their own found size. u is the consensus time of the row, not each member's own reading: with the
-// own reading the optimum is that all of time collapses to a point. Gauge: only differences inside a tied component are
-// determined; its smallest trace is fixed at 0. Cost: O(observations x terms) per step, some 20 steps in 6 rounds.
+// own reading the optimum is that all of time collapses to a point. Gauge: only differences inside an aligned component
+// are determined; its smallest trace is fixed at 0. Cost: O(observations x terms) per step, some 20 steps in 6 rounds.
 // Deterministic for any number of threads. Source: broadcast synchronisation of Scheuermann et al. (ToN 2009) with
 // robust weights (Huber 1964; Beaton & Tukey 1974).
 #pragma once

@@ -18,7 +18,7 @@ constexpr int64_t kAsQuick = 2;                            // times the shortest
 constexpr int64_t kLongWait = 10;                          // times the usual transfer: a receiver that waited
 constexpr int64_t kBuffered = 5;     // times it, where its sender leaves it to a buffer; wrong by twice as much
 constexpr int64_t kAsSure = 2;       // times the largest doubt of a rank's ties
-constexpr size_t kMostPartners = 4;  // that a rank is tied to beyond what joins all
+constexpr size_t kMostPartners = 4;  // that a rank is joined to beyond what joins all
 
 struct TimedMessage {
   MessageTie tie;

@@ -9,7 +9,7 @@
 // other messages; what the transfers of both directions differ by is no more than b, and is in the uncertainty.
 // Who is always later than the other's messages never waits for them: then one direction takes as long as it is late.
 // There the other one ties alone, by receivers that held on in a kernel of this message only: b is that of the other
-// pairs, or some of what short calls take, and is as large in the error bar as it is; where the clocks as recorded
+// pairs, or some of what short calls take, and is as large in the uncertainty as it is; where the clocks as recorded
 // explain what was seen, they stay. Drift enters only within a stratum of time. Cost: O(n log n) over messages. Source:
 // Mills' NTP clock filter (least round trip), on recorded messages.
 #pragma once

@@ -1,7 +1,7 @@
 // Which freedom do the clocks of one component deserve, and which kinds of groups may tie them?
 //
 // Judged by ends that took no part in the fit. Two folds: half of the operations and sizes of every group where that
-// keeps all traces tied, else every second instance; groups of fewer than six instances are always fitted and must
+// keeps all traces aligned, else every second instance; groups of fewer than six instances are always fitted and must
 // tighten by 30 % to count. The loss is the log of the median distance of corrected ends from their row's middle, per
 // class, relative to the model before. Up the ladder identity < offset < line < bent a step must bring the ends of some
 // kind of groups (TP, DP, ...) closer by 5 %, beyond 2.5 deviations over its classes: the links between nodes decide,
@@ -21,7 +21,7 @@ namespace skewscope::align {
 
 struct ModelChoice {
   Freedom freedom = Freedom::identity;
-  std::vector<bool> use;  // per row: its kind ties clocks
+  std::vector<bool> use;  // per row: its kind aligns clocks
   bool dropped = false;   // some kind was refused
   double alike = 1;       // so many ends tell what one would (clumping.h)
 };

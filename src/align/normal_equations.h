@@ -6,7 +6,7 @@
 //
 // E_c is eliminated exactly (weighted mean of its row), so a product with the normal matrix is two passes over the
 // observations: per row the weighted centring, per trace the sums. Solved by conjugate gradients, preconditioned by
-// each trace's own block (its terms and biases together, which confound), in the space where every tied component's
+// each trace's own block (its terms and biases together, which confound), in the space where every aligned component's
 // mean of every term is 0 (only differences are determined). Cost: O(observations x terms) per step, some 10 to 40
 // steps; of several right-hand sides each observation is looked at once. Deterministic for any number of threads: each
 // task writes its own slots, sums run in one order.
@@ -29,7 +29,7 @@ struct BlockFactors {
   std::vector<double> values;
 };
 
-// Right-hand sides that may be solved at once. Their values for one unknown, or observation, stand together.
+// Right-hand sides that may be solved at once. Their values for one unknown, or observation, are together.
 constexpr size_t kSidesAtOnce = 4;
 
 struct NormalEquations {
@@ -44,7 +44,7 @@ struct NormalEquations {
   std::vector<std::array<int32_t, 2>> by_trace;
   std::vector<int32_t> place;
   std::vector<int32_t> component;  // per trace
-  // Unknowns of a trace stand together: unknown_begin[t] .. + terms are its clock's, then come its biases.
+  // Unknowns of a trace are together: unknown_begin[t] .. + terms are its clock's, then come its biases.
   std::vector<int32_t> unknown_begin;  // per trace + 1
   std::vector<double> ridge;           // per unknown
   double stiffness = 0;                // of bends
@@ -67,7 +67,7 @@ struct NormalEquations {
   std::vector<double> diagonal() const;
 };
 
-// Adds scale D^T v at a bend whose knots stand `stride` apart: D gives the kKnots second differences of heights, 0 at
+// Adds scale D^T v at a bend whose knots are `stride` apart: D gives the kKnots second differences of heights, 0 at
 // either end, and is symmetric.
 inline void add_second_differences(const double* v, double scale, double* bend, size_t stride) {
   const std::array<double, kKnots> second = second_differences(v);

@@ -33,7 +33,7 @@ std::map<std::pair<size_t, size_t>, std::vector<int64_t>> end_distances(const Jo
 
 std::vector<HostClock> host_clocks(const JobTrace& job, const InstanceTable& table, const ClockModel& model) {
   DisjointSets sets(job.traces.size());
-  std::vector<std::pair<size_t, int64_t>> bars;  // a trace, and the bar of one of its links
+  std::vector<std::pair<size_t, int64_t>> bars;  // a trace, and the uncertainty of one of its links
   auto links = end_distances(job, table, model);
   for (auto& [link, distances] : links) {
     const auto most = static_cast<size_t>(0.95 * static_cast<double>(distances.size() - 1));

@@ -3,7 +3,7 @@
 // One direction ties no clocks by itself (two_way.h), and a host's name alone proves none (node_prior.h). Both together
 // may be believed: under NCCL a receiver ends within microseconds of its sender, so where the ends of a link, as
 // recorded, lie close together, clocks and delay are both that small, unless they cancel. What they differ by is the
-// error bar. Traces whose ends lie further apart than any tracer's clocks of one host keep to themselves.
+// uncertainty. Traces whose ends lie further apart than any tracer's clocks of one host keep to themselves.
 // Cost: O(n log n) over sends.
 #pragma once
 

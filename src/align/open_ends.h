@@ -1,8 +1,9 @@
 // Traces whose calls lack their ends: is the clock as recorded good enough to compare them?
 //
-// No end ties such a trace to the others. Where the clocks of all others agree as recorded, to microseconds and without
-// a correction, and this trace names the same host as they do or none names any, its clock is taken as recorded, too:
-// as long as no call of its began behind the end that a partner recorded, or ended before a partner came.
+// No end aligns such a trace to the others. Where the clocks of all others agree as recorded, to microseconds and
+// without a correction, and this trace names the same host as they do or none names any, its clock is taken as
+// recorded, too: as long as no call of its began behind the end that a partner recorded, or ended before a partner
+// came.
 //
 // Cost: the members of an instance times those that lack their end.
 #pragma once

@@ -14,7 +14,7 @@ constexpr size_t kLarge = 1 << 18;  // observations; 8 MB of values in draws mad
 // is larger.
 constexpr double kLeastEndBias = 0.5, kLeastLoneEndBias = 1;
 
-// What noise stands for. Its signs are fixed by that: bit d of the hash (splitmix64; Steele, Lea, Flood 2014) is
+// What noise represents. Its signs are fixed by that: bit d of the hash (splitmix64; Steele, Lea, Flood 2014) is
 // the sign in draw d.
 enum class Noise : uint8_t { end, of_class, of_group, drift, curve };
 static_assert(kDraws <= 64);

@@ -1,5 +1,5 @@
 // Where fits of the same rows start: resistant lines along a maximum spanning forest of the traces, most shared rows
-// first, so that half of the ends may be wild. Traces tied by no row start, and stay, at their own wall clock.
+// first, so that half of the ends may be wild. Traces joined by no row start, and stay, at their own wall clock.
 // Cost: O(observations log observations).
 #pragma once
 
@@ -24,7 +24,7 @@ struct ForestStep {
 struct TiedRows {
   std::vector<bool> use;                        // per row
   std::vector<std::vector<ForestStep>> forest;  // per trace
-  std::vector<int32_t> component;               // per trace: the smallest that is tied to it
+  std::vector<int32_t> component;               // per trace: the smallest that is joined to it
 };
 
 TiedRows tie_rows(const Beacons& beacons, std::vector<bool> use);

@@ -54,7 +54,15 @@ class Splitter {
     return component >= 0;
   }
 
-  // The largest error bar of a member's clock; -1: unknown.
+  // Whether it is not recorded when a member's call ran.
+  bool durations_only(const CollectiveInstance& i) const {
+    const auto first = table_.members.begin() + i.first_member;
+    return std::any_of(first, first + i.member_count, [&](const CallRef& member) {
+      return clocks_.clocks[member.trace.index()].method == ClockMethod::durations;
+    });
+  }
+
+  // The largest uncertainty of a member's clock; -1: unknown.
   int64_t member_bar_ns(const CollectiveInstance& i) const {
     int64_t bar = -1;
     for (uint32_t k = 0; k < i.member_count; ++k) {
@@ -161,8 +169,10 @@ class Splitter {
   std::optional<InstanceSplit> decide(const CollectiveInstance& i, const WaitBar& bar, std::vector<Arrival> arrivals,
                                       InstanceTiming& timing) const {
     timing.reason = SplitReason::unconnected;
-    if (!one_clock(i)) return std::nullopt;
+    const bool by_durations = durations_only(i);
+    if (!by_durations && !one_clock(i)) return std::nullopt;
     const Dependency dependency = dependency_of(i.kind);
+    if (by_durations && dependency != Dependency::everyone) return std::nullopt;  // ends tell nothing there
     const std::vector<Awaited> awaited = awaited_in(i, arrivals);
     const bool broken =
         dependency == Dependency::everyone ? breaks_causality(bar, arrivals) : breaks_causality(bar, arrivals, awaited);
@@ -182,9 +192,10 @@ class Splitter {
   void split(size_t id) {
     const CollectiveInstance& i = table_.instances[id];
     InstanceTiming& timing = waits_.instances[id];
-    const std::vector<Arrival> arrivals = arrivals_of(i);
+    const bool by_durations = durations_only(i);
+    const std::vector<Arrival> arrivals = by_durations ? arrivals_by_duration(arrivals_of(i)) : arrivals_of(i);
     measure(arrivals, timing);
-    WaitBar bar = wait_bar(clocks_, i, member_bar_ns(i));
+    WaitBar bar = by_durations ? wait_bar_of_durations(i) : wait_bar(clocks_, i, member_bar_ns(i));
     if (any_open_end(i)) bar.durations_ns = -1;
     const std::optional<InstanceSplit> parts = decide(i, bar, arrivals, timing);
     if (!parts) return;

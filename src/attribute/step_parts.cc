@@ -195,6 +195,8 @@ TraceStep StepLabels::step(TraceIndex trace, const StepSpan& span) const {
   step.parts = between(span.begin, span.end);
   step.rows = static_cast<int32_t>(span.rows);
   step.calls = static_cast<int32_t>(span.calls);
+  step.host_launch_ns = span.host_launch_ns;
+  step.host_wait_ns = span.host_wait_ns;
   return step;
 }
 

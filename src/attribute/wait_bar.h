@@ -25,7 +25,11 @@ struct WaitBar {
   int64_t ns() const;  // of the basis; -1: unknown
 };
 
-// `member_bar_ns`: the largest error bar of a member's clock, used where the communicator's own ties say nothing.
+// Of an instance whose members' durations are all that is recorded (ClockMethod::durations): waits rest on them, those
+// of an incomplete one as lower bounds.
+WaitBar wait_bar_of_durations(const CollectiveInstance& instance);
+
+// `member_bar_ns`: the largest uncertainty of a member's clock, used where the communicator's own ties say nothing.
 WaitBar wait_bar(const ClockModel& clocks, const CollectiveInstance& instance, int64_t member_bar_ns);
 
 // Whether the transfer time with clocks (middle end - last arrival) and that without (the shortest duration) cannot

@@ -70,6 +70,8 @@ CommandLine::CommandLine() {
       [this](const std::string&) { return run_merge(merge_); });
   add("digest", "Small extracts of traces, made next to them, to report from", digest_, add_digest_options,
       [this](const std::string&) { return run_digest(digest_); });
+  add("hang", "Flight recorder dumps of a job that hangs: which rank did not come", hang_, add_hang_options,
+      [this](const std::string& typed) { return run_hang(hang_, typed); });
   add("simulate", "Write a synthetic job with known truth", simulate_, add_simulate_command_options,
       [this](const std::string&) { return run_simulate(simulate_); });
 #ifdef SKEWSCOPE_GATHERER

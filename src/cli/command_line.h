@@ -12,6 +12,7 @@
 #ifdef SKEWSCOPE_GATHERER
 #include "src/cli/gathering/gather_command.h"
 #endif
+#include "src/cli/commands/hang_command.h"
 #include "src/cli/commands/help_command.h"
 #include "src/cli/commands/inspect_command.h"
 #include "src/cli/commands/merge_command.h"
@@ -65,6 +66,7 @@ class CommandLine {
   CompareOptions compare_;
   DigestOptions digest_;
   SimulateCommandOptions simulate_;
+  HangOptions hang_;
   HelpOptions help_;
   VersionOptions version_;
   CompletionOptions completion_;

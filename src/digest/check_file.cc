@@ -63,7 +63,8 @@ std::string wrong_calls(const LinkedTrace& linked) {
   }
   for (const CollectiveCall& call : linked.trace.calls) {
     if (!is_valid(call.kind) || !is_valid(call.dtype) || !up_to(call.source, MetadataSource::kernel_name) ||
-        !up_to(call.phase, CallPhase::optimizer)) {
+        !up_to(call.phase, CallPhase::optimizer) || !up_to(call.algorithm, Algorithm::pat) ||
+        !up_to(call.protocol, Protocol::simple)) {
       return "a call of no known kind";
     }
     if (call.module < -1 || call.module >= modules) return "a module that is not there";
@@ -76,6 +77,9 @@ std::string wrong_calls(const LinkedTrace& linked) {
 std::string what_is_wrong(const TraceFile& file) {
   if (!up_to(file.kind, ContentKind::empty) || file.bytes < 0 || file.events < 0) return "a file of no known kind";
   if (file.evidence.file.size() > kLongestPath) return "a path that no system has";
+  const RankEvidence& evidence = file.evidence;
+  if (evidence.place < 0 || evidence.place >= evidence.parts || !evidence.file.ends_with(part_name("", evidence.part)))
+    return "a part of no file";
   if (!sane(file.evidence.first_event) || !sane_end(file.evidence.last_event)) return "a time that no trace can have";
   for (const Finding& finding : file.linked.findings) {
     if (!up_to(finding.severity, Severity::error)) return "a finding of no known severity";

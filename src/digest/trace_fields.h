@@ -16,6 +16,9 @@ constexpr uint64_t kListRowBytes = 256;  // memory that a row of a list is charg
 template <class Archive, class Evidence>
 void visit_evidence(Archive& a, Evidence& e) {
   a.value(e.file);
+  a.value(e.part);
+  a.value(e.place);
+  a.value(e.parts);
   a.value(e.folder);
   a.value(e.host);
   a.value(e.process_id);
@@ -24,6 +27,8 @@ void visit_evidence(Archive& a, Evidence& e) {
   a.value(e.distributed.after_events);
   a.value(e.distributed.rank);
   a.value(e.distributed.world_size);
+  a.value(e.distributed.rank_from);
+  a.value(e.distributed.place_in_file);
   a.value(e.distributed.backend);
   a.list(e.distributed.groups, [&](auto& group) {
     a.value(group.name);
@@ -31,6 +36,7 @@ void visit_evidence(Archive& a, Evidence& e) {
     a.value(group.size);
     a.ranks(group.ranks);
     a.value(group.ranks_text);
+    a.value(group.own_rank);
   });
   a.value(e.symmetric_rank);
   a.value(e.default_group_size);
@@ -47,6 +53,9 @@ void visit_trace(Archive& a, Trace& t, Calls& calls) {
   a.value(t.device);
   a.value(t.device_name);
   a.value(t.vendor);
+  a.value(t.calls_only);
+  a.value(t.durations_only);
+  a.value(t.one_of);
   a.value(t.has_cpu_ops);
   a.value(t.resolution_ns);
   a.value(t.first_event);
@@ -97,6 +106,9 @@ void visit_trace(Archive& a, Trace& t, Calls& calls) {
     call.field(&CollectiveCall::launched, Slope::flat);
     call.field(&CollectiveCall::phase, Slope::flat);
     call.field(&CollectiveCall::module, Slope::flat);
+    call.field(&CollectiveCall::measured_wait_ns, Slope::flat);
+    call.field(&CollectiveCall::algorithm, Slope::flat);
+    call.field(&CollectiveCall::protocol, Slope::flat);
   });
   a.rows(t.messages, [](auto& message) {
     message.field(&BatchMessage::call, Slope::rising);
@@ -134,6 +146,9 @@ void visit_linked(Archive& a, Linked& l, Calls& calls) {
     a.value(group.ranks);
     a.value(group.rank_start);
     a.value(group.rank_stride);
+    a.value(group.use.kinds);
+    a.value(group.use.calls);
+    a.value(group.use.mean_bytes);
   });
   a.rows(l.open_calls, [](auto& call) {
     call.field(&OpenCall::group, Slope::flat);
@@ -159,6 +174,7 @@ void visit_linked(Archive& a, Linked& l, Calls& calls) {
 template <class Archive, class File, class Calls>
 void visit_file(Archive& a, File& f, Calls& calls) {
   a.value(f.kind);
+  a.value(f.format);
   a.value(f.compression);
   a.value(f.job_name);
   a.value(f.bytes);

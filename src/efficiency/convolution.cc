@@ -26,7 +26,7 @@ struct Convolution {
 struct ConvolutionPlaces {
   size_t input, weight, stride, padding, dilation, transposed, output_padding, groups;
 };
-// One size for each of the spatial dimensions; PyTorch lets one stand for all.
+// One size for each of the spatial dimensions; PyTorch lets one represent all.
 std::optional<Sizes> per_dimension(const Argument& argument, size_t dimensions, int64_t otherwise) {
   auto given = argument.integers();
   if (!given) return argument.kind == ArgumentKind::none ? std::optional(Sizes(dimensions, otherwise)) : std::nullopt;

@@ -102,7 +102,7 @@ Work sort(const Call& call) {
                bytes_of(call.at(0)) + elements(*self) * (element_size(call.at(0)) + element_bytes(DType::int64)));
 }
 
-// topk(self, k, dim, …): values and where they stand.
+// topk(self, k, dim, …): values and where they are.
 Work topk(const Call& call) {
   const Tensor* self = call.tensor(0);
   if (self == nullptr) return unknown_work("an operand is no tensor");

@@ -75,7 +75,7 @@ Work along(const Call& call) {
   return reduction(call, reduced_dimensions(call.at(kDimensions)), kResult, kNone);
 }
 
-// max(self) reduces to one value, max(self, dim) to values and where they stand; max(self, other) is elementwise.
+// max(self) reduces to one value, max(self, dim) to values and where they are; max(self, other) is elementwise.
 Work extreme(const Call& call) {
   if (call.tensor(0) == nullptr) return unknown_work("an operand is no tensor");
   if (call.tensor(1) != nullptr) return unknown_work("not a reduction");

@@ -45,6 +45,7 @@ void for_each_option(const GatherOptions& o, const Visit& visit) {
   visit("deadline", deadlines.after_last_byte.count(), When::now);
   visit("deadline-after-end", deadlines.after_end.count(), When::now);
   visit("debounce", deadlines.debounce.count(), When::now);
+  visit("log-period", deadlines.logs.count(), When::now);
   const GatherRetention& retention = o.retention;
   visit("retention", retention.age.count(), When::now);
   visit("retention-size", retention.total_bytes, When::now);

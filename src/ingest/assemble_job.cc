@@ -24,7 +24,9 @@ JobVendor vendor_of(const std::vector<RankTrace>& traces) {
     if (found && *found != trace.vendor) return JobVendor::mixed;
     found = trace.vendor;
   }
-  if (!found) return JobVendor::cpu;
+  const bool silent =
+      std::any_of(traces.begin(), traces.end(), [](const RankTrace& trace) { return trace.calls_only; });
+  if (!found) return silent ? JobVendor::unknown : JobVendor::cpu;
   switch (*found) {
     case GpuVendor::nvidia:
       return JobVendor::nvidia;
@@ -104,7 +106,7 @@ class Assembler {
 
   void report_useless_map(const std::vector<RankEvidence>& evidence) {
     const bool used = std::any_of(evidence.begin(), evidence.end(), [&](const RankEvidence& file) {
-      return overrides_.from_map(file.file) >= 0 || !overrides_.host_from_map(file.file).empty();
+      return overrides_.from_map(file) >= 0 || !overrides_.host_from_map(file).empty();
     });
     if (!overrides_.has_map() || used) return;
     result_.job.findings.push_back(
@@ -160,7 +162,7 @@ class Assembler {
     std::vector<TraceGroups> traces;
     for (const size_t i : kept_) {
       traces.push_back({result_.ranks[i].rank, synthetic_.count(i) > 0, files_[i].evidence.file,
-                        &files_[i].evidence.distributed.groups, &files_[i].linked.groups});
+                        &files_[i].evidence.distributed.groups, &files_[i].linked.groups, files_[i].format});
     }
     ResolvedGroups groups = resolve_groups(traces, result_.job.world_size);
     add_findings(groups.findings);
@@ -288,6 +290,31 @@ class Assembler {
     return common_folder(folders).filename().string();
   }
 
+  // ", a whole host: each other has 4 ranks", where the hosts that are there have equally many ranks side by side, and
+  // what is missing is whole blocks of as many.
+  std::string missing_hosts(int32_t session, const std::vector<int32_t>& missing) const {
+    std::map<std::string, std::set<int32_t>> by_host;
+    for (const RankTrace& trace : result_.job.traces) {
+      if (trace.session.value == session) by_host[trace.host].insert(trace.rank.value);
+    }
+    if (by_host.empty() || by_host.count("") > 0) return "";
+    const auto each = static_cast<int32_t>(by_host.begin()->second.size());
+    const auto is_block = [each](int32_t first, int32_t last, int32_t count) {
+      return count == each && first % each == 0 && last - first == each - 1;
+    };
+    const bool alike =
+        each > 1 && std::all_of(by_host.begin(), by_host.end(), [&](const auto& host) {
+          return is_block(*host.second.begin(), *host.second.rbegin(), static_cast<int32_t>(host.second.size()));
+        });
+    if (!alike || missing.size() % static_cast<size_t>(each) != 0) return "";
+    for (size_t i = 0; i < missing.size(); i += static_cast<size_t>(each)) {
+      if (!is_block(missing[i], missing[i + static_cast<size_t>(each) - 1], each)) return "";
+    }
+    const size_t hosts = missing.size() / static_cast<size_t>(each);
+    return (hosts == 1 ? ", a whole host: " : ", " + std::to_string(hosts) + " whole hosts: ") +
+           (by_host.size() == 1 ? by_host.begin()->first : "each other") + " has " + std::to_string(each) + " ranks";
+  }
+
   void report_missing_ranks() {
     JobTrace& job = result_.job;
     std::vector<int32_t> expected(only_ranks_.begin(), only_ranks_.end());
@@ -307,6 +334,7 @@ class Assembler {
       if (missing.empty()) continue;
       count += static_cast<int64_t>(missing.size());
       message += (message.empty() ? "no trace of rank " : "; ") + as_ranges(missing);
+      message += missing_hosts(session, missing);
       if (job.sessions > 1) message += " in session " + std::to_string(session);
     }
     if (message.empty()) return;

@@ -14,6 +14,7 @@
 #include "share_files.h"
 #include "skewscope/digest.h"
 #include "skewscope/ingest.h"
+#include "src/ingest/ascend/profile_files.h"
 #include "src/ingest/content/other_format.h"
 #include "trace_readers.h"
 
@@ -26,27 +27,27 @@ bool has_suffix(std::string_view name, std::string_view suffix) {
   return name.size() > suffix.size() && name.substr(name.size() - suffix.size()) == suffix;
 }
 
-const std::vector<std::string>& trace_suffixes() {
-  static const std::vector<std::string> suffixes = ingest::TraceReaders().suffixes();
-  return suffixes;
+const ingest::TraceReaders& readers_of_all() {
+  static const ingest::TraceReaders readers;
+  return readers;
 }
 
 bool looks_like_trace_name(const std::string& name) {
-  if (name.front() == '.') return false;
-  const std::vector<std::string>& suffixes = trace_suffixes();
-  return has_suffix(name, kDigestSuffix) ||
-         std::any_of(suffixes.begin(), suffixes.end(),
-                     [&](const std::string& suffix) { return has_suffix(name, suffix); });
+  return name.front() != '.' && (has_suffix(name, kDigestSuffix) || readers_of_all().take_name(name));
 }
 
-// "no .json, .json.gz or .json.zst file in it".
+// "no file in it whose name ends in .json or .sqlite, plain, .gz or .zst".
 std::string no_trace_in_it() {
-  const std::vector<std::string>& suffixes = trace_suffixes();
-  std::string text = "no ";
-  for (size_t i = 0; i < suffixes.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 < suffixes.size() ? ", " : " or ") + suffixes[i];
+  std::vector<std::string> plain;
+  for (const std::string& suffix : readers_of_all().suffixes()) {
+    const bool known = std::find(plain.begin(), plain.end(), suffix) != plain.end();
+    if (!known && !suffix.ends_with(".gz") && !suffix.ends_with(".zst")) plain.push_back(suffix);
   }
-  return text + " file in it";
+  std::string text = "no file in it whose name ends in ";
+  for (size_t i = 0; i < plain.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 < plain.size() ? ", " : " or ") + plain[i];
+  }
+  return text + ", plain, .gz or .zst";
 }
 
 // A report directory of ours: its JSON files are results, not traces.
@@ -88,7 +89,8 @@ void add_directory(const fs::path& folder, Found& found) {
     if (entry->is_directory(unreadable)) {
       if (name.front() == '.' || entry->is_symlink(unreadable)) continue;
       add_directory(path, found);
-    } else if (looks_like_trace_name(name) && entry->is_regular_file(unreadable) && !is_own_document(path)) {
+    } else if (looks_like_trace_name(name) && entry->is_regular_file(unreadable) && !is_own_document(path) &&
+               ingest::profile_file(path.string()) != ingest::ProfileFile::side) {
       found.files.push_back(path.string());
     }
   }
@@ -188,7 +190,7 @@ Result<Found> files_of(const std::string& path) {
                    path + (report ? std::string(": is a report directory, not a directory of traces")
                                   : ": " + no_trace_in_it() + what_is_there(path))};
     }
-  } else if (fs::exists(status)) {
+  } else if (fs::exists(status) || file_of_part(path) != path) {
     found.files.push_back(path);
   } else if (is_pattern(path)) {
     add_pattern(path, found);
@@ -212,6 +214,14 @@ std::set<std::string> found_somewhere(const std::vector<std::string>& own, Excha
 }
 
 }  // namespace
+
+std::string file_of_part(const std::string& name) {
+  const size_t mark = name.rfind('#');
+  std::error_code failed;
+  if (mark == std::string::npos || fs::exists(name, failed)) return name;
+  std::string file = name.substr(0, mark);
+  return fs::is_regular_file(file, failed) ? file : name;
+}
 
 Result<std::vector<std::string>> discover_files(const std::vector<std::string>& paths, Exchange& exchange,
                                                 std::vector<Error>* unlisted) {

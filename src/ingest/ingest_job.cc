@@ -6,9 +6,11 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "assemble_job.h"
+#include "join_logs.h"
 #include "read_files.h"
 #include "share_files.h"
 #include "skewscope/ingest.h"
@@ -154,7 +156,7 @@ void leave_to_others(int32_t process, JobTrace& job) {
 // The host that the user says, else the trace, else who keeps it, else its name.
 void name_hosts(const IngestOptions& options, const ingest::RankOverrides& overrides, std::vector<TraceFile>& files) {
   for (TraceFile& file : files) {
-    std::string said = overrides.host_from_map(file.evidence.file);
+    std::string said = overrides.host_from_map(file.evidence);
     if (said.empty() && file.evidence.host.empty()) {
       if (options.host_of) said = options.host_of(file.path);
       if (said.empty()) said = ingest::host_in_name(file.evidence);
@@ -165,7 +167,8 @@ void name_hosts(const IngestOptions& options, const ingest::RankOverrides& overr
 
 // All usable files, each one capture of one process; which rank, and of which job, is open.
 Result<std::vector<TraceFile>> read_all(const std::vector<std::string>& files, const IngestOptions& options,
-                                        const ingest::RankOverrides& overrides, StageTimer& timer, Exchange& exchange) {
+                                        const ingest::RankOverrides& overrides, StageTimer& timer, Exchange& exchange,
+                                        std::vector<ingest::LogOfJob>& logs) {
   std::vector<std::string> sorted_files(files);
   std::sort(sorted_files.begin(), sorted_files.end());
   sorted_files.erase(std::unique(sorted_files.begin(), sorted_files.end()), sorted_files.end());
@@ -186,6 +189,7 @@ Result<std::vector<TraceFile>> read_all(const std::vector<std::string>& files, c
   std::stable_sort(read.value().begin(), read.value().end(),
                    [](const TraceFile& a, const TraceFile& b) { return a.evidence.file < b.evidence.file; });
   ingest::mark_usable(read.value());
+  logs = ingest::join_logs(read.value(), exchange.processes() == 1);
   ingest::restore_base_times(read.value());
   return read;
 }
@@ -205,6 +209,29 @@ Result<size_t> chosen_job(const std::vector<TraceFile>& files, const IngestOptio
   return chosen;
 }
 
+// The whole logs of the job's processes; ranks are those of their traces. None where there are no such logs.
+std::optional<JobTrace> logged_job(std::vector<TraceFile>& files, const ingest::JobFiles& job,
+                                   std::vector<ingest::LogOfJob>& logs, const ingest::RankOverrides& overrides,
+                                   const std::vector<int32_t>& only_ranks) {
+  std::map<size_t, int64_t> rank_of;
+  for (size_t k = 0; k < job.rows.size(); ++k) rank_of[job.rows[k]] = job.ranks.files[k].rank.value;
+  std::vector<TraceFile> whole;
+  for (ingest::LogOfJob& log : logs) {
+    const auto trace = rank_of.find(log.trace);
+    if (trace == rank_of.end()) continue;
+    TraceFile& file = whole.emplace_back(ingest::take_log(log, files));
+    if (!log.of_trace || file.evidence.parts > 1) continue;
+    DistributedInfo& distributed = file.evidence.distributed;
+    distributed.present = true;
+    distributed.rank = trace->second;
+    distributed.rank_from = "trace of its process";
+  }
+  if (whole.empty()) return std::nullopt;
+  Result<ingest::AssembledJob> assembled = ingest::assemble_job(whole, overrides, only_ranks);
+  if (!assembled.ok()) return std::nullopt;  // --ranks may leave none
+  return std::move(assembled).value().job;
+}
+
 }  // namespace
 
 Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const IngestOptions& options, StageTimer& timer,
@@ -212,7 +239,8 @@ Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const Inge
   const Result<ingest::RankOverrides> overrides =
       ingest::RankOverrides::make(options.rank_map, options.rank_regex, options.world_size);
   if (const auto all = agree(exchange, failure_of(overrides)); !all.ok()) return all.error();
-  Result<std::vector<TraceFile>> read = read_all(files, options, overrides.value(), timer, exchange);
+  std::vector<ingest::LogOfJob> logs;
+  Result<std::vector<TraceFile>> read = read_all(files, options, overrides.value(), timer, exchange, logs);
   if (!read.ok()) return read.error();
 
   // From here on every usable file is one capture of one process, with calls and metadata; which rank, is open.
@@ -225,6 +253,11 @@ Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const Inge
   if (!chosen.ok()) return chosen.error();
 
   // From here on the files are those of one job.
+  std::optional<JobTrace> logged;
+  if (!found.jobs.empty()) {
+    logged = logged_job(read.value(), found.jobs[chosen.value()], logs, overrides.value(), options.ranks);
+    if (logged) leave_to_others(exchange.process(), *logged);
+  }
   mark_copies(found, read.value());
   TakenJob taken = take_job(read.value(), found, chosen.value());
   read.value().clear();
@@ -242,7 +275,7 @@ Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const Inge
   }
   add_ranks_of_copies(found, summaries);
   leave_to_others(exchange.process(), job);
-  return IngestedJob{std::move(job), std::move(summaries)};
+  return IngestedJob{std::move(job), std::move(summaries), std::move(logged)};
 }
 
 Result<InspectedFiles> inspect_files(const std::vector<std::string>& files, const IngestOptions& options,
@@ -250,7 +283,8 @@ Result<InspectedFiles> inspect_files(const std::vector<std::string>& files, cons
   const Result<ingest::RankOverrides> overrides =
       ingest::RankOverrides::make(options.rank_map, options.rank_regex, options.world_size);
   if (!overrides.ok()) return overrides.error();
-  Result<std::vector<TraceFile>> read = read_all(files, options, overrides.value(), timer, alone());
+  std::vector<ingest::LogOfJob> logs;
+  Result<std::vector<TraceFile>> read = read_all(files, options, overrides.value(), timer, alone(), logs);
   if (!read.ok()) return read.error();
   InspectedFiles inspected;
   inspected.files = summarize_files(read.value());

@@ -96,25 +96,39 @@ int64_t size_of(const fs::path& path) {
   return unknown ? 0 : static_cast<int64_t>(size);
 }
 
+// Of one file; it has a digest for each rank in it.
 struct Made {
-  enum class Of : uint8_t { a_trace, another_file, nothing };
-  Of of = Of::nothing;
-  std::string why;  // it is of another file
+  int64_t digests = 0, traces = 0, bytes = 0;
+  std::string foreign;  // the first that is no trace, and what it is
 };
+
+// "capture.sqlite.digest" -> "capture.sqlite#pid4242.digest".
+std::string place_of_part(const fs::path& digest, const std::string& part) {
+  fs::path place = digest;
+  return place.replace_extension().string() + part_name("", part) + std::string(kDigestSuffix);
+}
 
 Result<Made> make_digest(const Job& job, bool force, const IngestOptions& options, const ingest::TraceReaders& readers,
                          ingest::MemoryBudget& budget) {
-  Result<TraceFile> read = ingest::read_whole_file(job.trace, options, readers, budget);
+  Result<std::vector<TraceFile>> read = ingest::read_whole_file(job.trace, options, readers, budget);
   if (!read.ok()) return read.error();
-  TraceFile& file = read.value();
-  budget.give_back(ingest::bytes_of(file.linked.trace));  // gone when it is written
-  if (!ingest::could_be_read(file)) return Made{};
-  if (auto folder = make_folder(job.digest.parent_path()); !folder.ok()) return folder.error();
-  if (auto done = write_whole_file(to_digest(file), job.digest.string(), force); !done.ok()) return done.error();
-  const bool trace = file.kind == ContentKind::rank_trace || file.kind == ContentKind::front_end;
-  if (trace) return Made{Made::Of::a_trace, ""};
-  ingest::report_left_out(file);
-  return Made{Made::Of::another_file, job.trace + ": " + file.linked.findings.back().message};
+  Made made;
+  for (TraceFile& file : read.value()) {
+    budget.give_back(ingest::bytes_of(file.linked.trace));  // gone when it is written
+    if (!ingest::could_be_read(file)) return made;
+    if (auto folder = make_folder(job.digest.parent_path()); !folder.ok()) return folder.error();
+    const std::string digest = place_of_part(job.digest, file.evidence.part);
+    if (auto done = write_whole_file(to_digest(file), digest, force); !done.ok()) return done.error();
+    ++made.digests;
+    made.bytes += size_of(digest);
+    if (file.kind == ContentKind::rank_trace || file.kind == ContentKind::front_end) {
+      ++made.traces;
+    } else if (made.foreign.empty()) {
+      ingest::report_left_out(file);
+      made.foreign = job.trace + ": " + file.linked.findings.back().message;
+    }
+  }
+  return made;
 }
 
 DigestsMade sum_up(const std::vector<Job>& jobs, const std::vector<std::optional<Result<Made>>>& made) {
@@ -122,15 +136,15 @@ DigestsMade sum_up(const std::vector<Job>& jobs, const std::vector<std::optional
   for (size_t i = 0; i < jobs.size(); ++i) {
     if (!made[i] || !made[i]->ok()) continue;
     const Made& one = made[i]->value();
-    if (one.of == Made::Of::nothing) {
+    if (one.digests == 0) {
       all.unreadable.push_back(jobs[i].trace);
       continue;
     }
-    ++all.files;
-    if (one.of == Made::Of::a_trace) ++all.traces;
-    if (all.foreign.empty()) all.foreign = one.why;
+    all.files += one.digests;
+    all.traces += one.traces;
+    if (all.foreign.empty()) all.foreign = one.foreign;
     all.trace_bytes += size_of(jobs[i].trace);
-    all.digest_bytes += size_of(jobs[i].digest);
+    all.digest_bytes += one.bytes;
   }
   return all;
 }

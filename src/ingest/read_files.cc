@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cassert>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 
 #include "src/ingest/content/memory_budget.h"
@@ -28,32 +29,13 @@ std::vector<size_t> largest_first(const std::vector<std::string>& files) {
   std::vector<std::pair<uintmax_t, size_t>> sizes;
   for (size_t i = 0; i < files.size(); ++i) {
     std::error_code failed;
-    const uintmax_t size = std::filesystem::file_size(files[i], failed);
+    const uintmax_t size = std::filesystem::file_size(file_of_part(files[i]), failed);
     sizes.emplace_back(failed ? 0 : size, i);
   }
   std::stable_sort(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<size_t> order;
   for (const auto& [size, i] : sizes) order.push_back(i);
   return order;
-}
-
-// Without the details.
-int64_t bytes_of(const FileContent& content) {
-  int64_t bytes = bytes_of(content.gpu) + bytes_of(content.launches) + content.comm_args.bytes();
-  const auto add = [&](const auto& rows) { bytes += static_cast<int64_t>(rows.size() * sizeof(rows[0])); };
-  add(content.comm_ops);
-  add(content.gpu_annotations);
-  add(content.steps);
-  add(content.optimizer_steps);
-  add(content.modules);
-  add(content.splits);
-  return bytes;
-}
-
-int64_t bytes_of(const StringTable& strings) {
-  int64_t bytes = 0;
-  for (size_t i = 0; i < strings.size(); ++i) bytes += bytes_of_string(strings.view(StringId(static_cast<int64_t>(i))));
-  return bytes;
 }
 
 // From here on the trace is what it would be had nobody asked for details: its strings, too.
@@ -81,6 +63,7 @@ TraceFile copy_steps(TraceFile& file, const StepNumbers& steps) {
   const LinkedTrace& linked = file.linked;
   TraceFile shown;
   shown.path = file.path;
+  shown.evidence.file = file.evidence.file;
   shown.kind = file.kind;
   shown.usable = file.usable;
   shown.linked.trace = linked.trace;
@@ -145,10 +128,42 @@ Result<TraceFile> link_within(MemoryBudget& budget, FileContent content) {
   return file;
 }
 
-Result<TraceFile> parse_file(const std::string& path, const TraceReaders& readers, MemoryBudget& budget) {
-  Result<FileContent> content = readers.read(path, budget);
-  if (!content.ok()) return content.error();
-  return link_within(budget, std::move(content).value());
+Result<std::vector<TraceFile>> parse_file(const std::string& path, const TraceReaders& readers, MemoryBudget& budget) {
+  Result<std::vector<FileContent>> contents = readers.read(path, budget);
+  if (!contents.ok()) return contents.error();
+  const auto parts = static_cast<int32_t>(contents.value().size());
+  std::vector<TraceFile> files;
+  for (FileContent& content : contents.value()) {
+    if (parts == 1) content.part.clear();
+    Result<TraceFile> file = link_within(budget, std::move(content));
+    if (!file.ok()) return file.error();
+    file.value().evidence.place = static_cast<int32_t>(files.size());
+    file.value().evidence.parts = parts;
+    set_path(path, file.value());
+    files.push_back(std::move(file).value());
+  }
+  return files;
+}
+
+Result<std::vector<TraceFile>> read_digest(const std::string& path, MemoryBudget& budget) {
+  Result<TraceFile> digest = read_digest_file(path, budget);
+  const bool unreadable = !digest.ok() && digest.error().kind == ErrorKind::unreadable;
+  if (!digest.ok() && !unreadable) return digest.error();
+  std::vector<TraceFile> files;
+  files.push_back(unreadable ? link_file(unreadable_content(path, digest.error().message)) : std::move(digest).value());
+  return files;
+}
+
+Result<std::vector<TraceFile>> read_all_parts(const std::string& path, const IngestOptions& options,
+                                              const TraceReaders& readers, MemoryBudget& budget) {
+  if (is_digest_file(path)) return read_digest(path, budget);
+  // A digest has no details, and the steps that it was made with.
+  if (options.while_details_last || !options.step_range.empty()) return parse_file(path, readers, budget);
+  const std::string cached = cached_path(path, options.cache);
+  if (std::vector<TraceFile> known = find_cached(path, cached, budget); !known.empty()) return known;
+  Result<std::vector<TraceFile>> files = parse_file(path, readers, budget);
+  if (files.ok()) store_cached(path, files.value(), cached, options.cache);
+  return files;
 }
 
 }  // namespace
@@ -170,30 +185,32 @@ TraceFile link_file(FileContent content) {
   return file;
 }
 
-Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& options, const TraceReaders& readers,
-                                  MemoryBudget& budget) {
-  if (is_digest_file(path)) {
-    Result<TraceFile> digest = read_digest_file(path, budget);
-    const bool unreadable = !digest.ok() && digest.error().kind == ErrorKind::unreadable;
-    return unreadable ? link_file(unreadable_content(path, digest.error().message)) : std::move(digest);
-  }
-  if (options.while_details_last) return parse_file(path, readers, budget);  // a digest has no details
-  const std::string cached = cached_path(path, options.cache);
-  if (std::optional<TraceFile> known = find_cached(path, cached, budget)) return std::move(*known);
-  Result<TraceFile> file = parse_file(path, readers, budget);
-  if (file.ok()) store_cached(file.value(), cached, options.cache);
-  return file;
+Result<std::vector<TraceFile>> read_whole_file(const std::string& path, const IngestOptions& options,
+                                               const TraceReaders& readers, MemoryBudget& budget) {
+  const std::string file = file_of_part(path);
+  Result<std::vector<TraceFile>> parts = read_all_parts(file, options, readers, budget);
+  if (!parts.ok()) return parts;
+  for (TraceFile& part : parts.value()) part.path = file;
+  if (file == path) return parts;
+  std::erase_if(parts.value(), [&](const TraceFile& part) { return part.evidence.file != path; });
+  if (!parts.value().empty()) return parts;
+  parts.value().push_back(link_file(unreadable_content(path, "its file has no such part")));
+  return parts;
 }
 
 TraceReaders readers_for(const IngestOptions& options) {
-  return TraceReaders(options.while_details_last != nullptr,
-                      options.kernels ? *options.kernels : KernelTable::built_in(), options.progress.get());
+  ReaderSettings settings;
+  settings.details = options.while_details_last != nullptr;
+  if (options.kernels) settings.kernels = options.kernels.get();
+  settings.step_range = options.step_range;
+  settings.progress = options.progress.get();
+  return TraceReaders(settings);
 }
 
 Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files, const IngestOptions& options) {
   MemoryBudget budget(options.memory_limit_bytes);
   const std::vector<size_t> order = largest_first(files);
-  std::vector<TraceFile> read(files.size());
+  std::vector<std::vector<TraceFile>> read(files.size());
   std::vector<std::optional<Error>> errors(files.size());
   const TraceReaders readers = readers_for(options);
   tbb::enumerable_thread_specific<TracePacker> packers;
@@ -202,16 +219,17 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
     const size_t i = order[k];
     // Isolated: a thread that waits for chunks of this file must not begin another file on top of it.
     tbb::this_task_arena::isolate([&] {
-      Result<TraceFile> file = read_whole_file(files[i], options, readers, budget);
-      if (!file.ok()) {
-        errors[i] = file.error();
+      Result<std::vector<TraceFile>> parts = read_whole_file(files[i], options, readers, budget);
+      if (!parts.ok()) {
+        errors[i] = parts.error();
         return;
       }
-      read[i] = std::move(file).value();
-      read[i].path = files[i];
-      errors[i] = keep_and_use(read[i], options, budget);
-      if (!options.keep_launch_threads) leave_threads(read[i].linked.trace, budget);
-      packers.local().pack(read[i].linked.trace);
+      read[i] = std::move(parts).value();
+      for (TraceFile& part : read[i]) {
+        if (!errors[i]) errors[i] = keep_and_use(part, options, budget);
+        if (!options.keep_launch_threads) leave_threads(part.linked.trace, budget);
+        packers.local().pack(part.linked.trace);
+      }
       if (options.progress) options.progress->finish(files[i]);
     });
   };
@@ -220,7 +238,9 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
     if (error) return *error;
   }
   trim_cache(options.cache);
-  return read;
+  std::vector<TraceFile> all;
+  for (std::vector<TraceFile>& parts : read) std::move(parts.begin(), parts.end(), std::back_inserter(all));
+  return all;
 }
 
 }  // namespace skewscope::ingest

@@ -15,15 +15,16 @@ namespace skewscope::ingest {
 // They read details where something is made of them (IngestOptions::while_details_last).
 TraceReaders readers_for(const IngestOptions& options);
 
-// One file, linked: a digest, a trace whose digest is in the cache, or a trace. Errors: resource_limit.
-Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& options, const TraceReaders& readers,
-                                  MemoryBudget& budget);
+// One file, linked: a digest, a trace whose digest is in the cache, or a trace; one TraceFile for each rank in it, at
+// least one. `path`: of a file, or one part of a file. Errors: resource_limit.
+Result<std::vector<TraceFile>> read_whole_file(const std::string& path, const IngestOptions& options,
+                                               const TraceReaders& readers, MemoryBudget& budget);
 
 // What of one file's content the job needs, linked; the rest is dropped.
 TraceFile link_file(FileContent content);
 
-// Row = row of `files`. One task per file; larger files first, or the last one would keep the others waiting. Errors:
-// resource_limit.
+// In the order of `files`, parts of a file one after the other. One task per file; larger files first, or the last one
+// would keep the others waiting. Errors: resource_limit.
 Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files, const IngestOptions& options);
 
 }  // namespace skewscope::ingest

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "skewscope/digest.h"
-#include "src/ingest/ranks/file_name_rank.h"
+#include "src/ingest/digests/digest_file.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -57,6 +57,7 @@ std::map<Sighting, std::vector<size_t>> seen_by(const std::vector<std::string>& 
 TraceFile outline_of(const TraceFile& file) {
   TraceFile outline;
   outline.kind = file.kind;
+  outline.format = file.format;
   outline.compression = file.compression;
   outline.job_name = file.job_name;
   outline.bytes = file.bytes;
@@ -68,6 +69,9 @@ TraceFile outline_of(const TraceFile& file) {
   trace.device = linked.trace.device;
   trace.device_name = linked.trace.device_name;
   trace.vendor = linked.trace.vendor;
+  trace.calls_only = linked.trace.calls_only;
+  trace.durations_only = linked.trace.durations_only;
+  trace.one_of = linked.trace.one_of;
   trace.has_cpu_ops = linked.trace.has_cpu_ops;
   trace.resolution_ns = linked.trace.resolution_ns;
   trace.first_event = linked.trace.first_event;
@@ -110,7 +114,7 @@ Result<TraceFile> get_file(ByteReader& reader) {
   if (!read.ok()) return Error{ErrorKind::internal, "another process sent about a file: " + read.error().message};
   TraceFile file = std::move(read).value();
   file.path = std::move(path);
-  file.evidence.name = read_file_name(file.evidence.file);
+  file.evidence.name = name_facts(file);
   file.calls_elsewhere = reader.get<int64_t>();
   if (reader.get<bool>()) reader.get(file.steps_before_filter.emplace());
   return file;

@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "collectives/kernel_table.h"
-#include "skewscope/ingest/read_progress.h"
 #include "src/ingest/content/trace_reader.h"
 
 namespace skewscope::ingest {
@@ -15,18 +13,18 @@ namespace skewscope::ingest {
 // One for the files of a job: readers use again what they made for the file before.
 class TraceReaders {
  public:
-  // `details`: with FileContent::details. `kernels` and `progress` must live on.
-  explicit TraceReaders(bool details = false, const KernelTable& kernels = KernelTable::built_in(),
-                        ReadProgress* progress = nullptr);
+  explicit TraceReaders(const ReaderSettings& settings = {});
   // Opens the file, picks the reader, reads. A file that cannot be opened is `not_a_trace` with a finding.
-  Result<FileContent> read(const std::string& file, MemoryBudget& budget) const;
+  Result<std::vector<FileContent>> read(const std::string& file, MemoryBudget& budget) const;
   // The one that reads the file; nullptr: no format is known that begins so. Errors: unreadable, no_input.
   Result<const TraceReader*> reader_of(const std::string& file) const;
   // How names of traces end, compressed or not: ".json", ".json.gz", ".json.zst".
   std::vector<std::string> suffixes() const;
+  // Whether some reader has files of such names.
+  bool take_name(std::string_view name) const;
 
  private:
-  const TraceReader* surest(std::string_view head) const;
+  const TraceReader* surest(const std::string& file, std::string_view head) const;
 
   std::vector<std::unique_ptr<TraceReader>> readers_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "src/ingest/digests/digest_file.h"
 
@@ -53,7 +54,8 @@ void report_left_out(TraceFile& file) {
   const bool said = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
     const bool seems_to_hold_nothing = file.kind == ContentKind::not_a_trace || file.kind == ContentKind::empty;
     const bool nobody_knows = seems_to_hold_nothing && is_of_unreadable_file(finding);
-    return finding.code == reason.code || finding.code == "other-format" || nobody_knows;
+    return finding.code == reason.code || finding.code == "other-format" || finding.code == "copied-trace" ||
+           nobody_knows;
   });
   if (said) return;
   findings.push_back(finding_of_file(Severity::warning, reason.code, file.evidence.file, reason.message));

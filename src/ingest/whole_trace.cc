@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <vector>
 
 #include "skewscope/digest.h"
@@ -111,11 +112,14 @@ Result<bool> begins_as_digest(const std::string& file) {
 // `reader`: of its format; nullptr: none is known. False: stopped. Errors: unreadable.
 Result<bool> check_text(const std::string& file, const ingest::TraceReader* reader, ingest::ByteSource& source,
                         const FileCheckOptions& options, FileCheck& check) {
-  const bool plain = *source.compression() == '\0', json = plain && (reader == nullptr || reader->is_json());
-  const bool ends = plain ? reader != nullptr && reader->ends_whole(tail_of(file, kTail))
-                          : options.closed && check.compression == "gzip" && ends_as_gzip_does(file);
-  if (ends) {
-    check.whole = true;
+  const bool plain = *source.compression() == '\0';
+  const std::optional<std::string> problem =
+      plain && reader != nullptr ? reader->problem(file, tail_of(file, kTail)) : std::nullopt;
+  const bool ends_as_gzip = !plain && options.closed && check.compression == "gzip" && ends_as_gzip_does(file);
+  if (problem || ends_as_gzip) {
+    check.problem = problem.value_or("");
+    check.whole = check.problem.empty();
+    check.may_grow = !check.whole;
     return true;
   }
   std::vector<char> block(kBlock);
@@ -125,12 +129,12 @@ Result<bool> check_text(const std::string& file, const ingest::TraceReader* read
     if (options.go_on && !options.go_on()) return false;
     got = source.read(block.data(), block.size());
     bytes += got;
-    if (json) brackets.read({block.data(), got});
+    if (plain) brackets.read({block.data(), got});
   }
   if (source.end() == SourceEnd::unreadable) return cannot_read(file, EIO);
   check.problem = problem_of(source.end());
   if (check.problem.empty() && bytes == 0) check.problem = "empty";
-  if (check.problem.empty() && json && !brackets.closed()) check.problem = "cut: its JSON is not closed";
+  if (check.problem.empty() && plain && !brackets.closed()) check.problem = "cut: its JSON is not closed";
   check.whole = check.problem.empty();
   // A stream that is damaged may be one of which the middle is not there yet.
   check.may_grow = !check.whole;
@@ -139,23 +143,29 @@ Result<bool> check_text(const std::string& file, const ingest::TraceReader* read
 
 // Errors: resource_limit, unreadable.
 Result<Done> check_digest(const std::string& file, const FileCheckOptions& options, FileCheck& check,
-                          RankEvidence& evidence) {
+                          std::vector<RankEvidence>& evidence) {
   ingest::MemoryBudget budget(options.digest_memory_bytes);
   Result<TraceFile> read = ingest::read_digest_file(file, budget);
   if (!read.ok()) return read.error();
   check.whole = read.value().kind == ContentKind::rank_trace || read.value().kind == ContentKind::front_end;
   check.may_grow = !check.whole;
   if (!check.whole) check.problem = "not a complete digest of a rank's trace, or of another version";
-  if (check.whole) evidence = std::move(read.value().evidence);
+  if (check.whole) evidence = {std::move(read.value().evidence)};
   return Done{};
 }
 
-void resolve(const RankEvidence& evidence, const ingest::RankOverrides& overrides, FileCheck& check) {
-  const ingest::ResolvedRanks resolved = ingest::resolve_ranks({evidence}, overrides);
-  const ingest::ResolvedRank& own = resolved.files.front();
-  if (!own.synthetic && !own.refutable) {
-    check.rank = own.rank;
-    check.rank_source = own.source;
+// Ranks that leave a gap are as good as not known: one file can be kept for ranks that follow one another.
+void resolve(const std::vector<RankEvidence>& evidence, const ingest::RankOverrides& overrides, FileCheck& check) {
+  const ingest::ResolvedRanks resolved = ingest::resolve_ranks(evidence, overrides);
+  std::set<int32_t> ranks;
+  for (const ingest::ResolvedRank& own : resolved.files) {
+    if (!own.synthetic && !own.refutable && own.rank.known()) ranks.insert(own.rank.value);
+  }
+  check.ranks = static_cast<int32_t>(evidence.size());
+  const bool all = ranks.size() == evidence.size() && *ranks.rbegin() - *ranks.begin() + 1 == check.ranks;
+  if (all) {
+    check.rank = Rank(*ranks.begin());
+    check.rank_source = resolved.files.front().source;
   }
   const bool known = resolved.world_size_source != WorldSizeSource::file_count &&
                      resolved.world_size_source != WorldSizeSource::largest_group;
@@ -174,7 +184,7 @@ Result<FileCheck> check_file(const std::string& file, const std::string& named, 
   const Result<ingest::RankOverrides> overrides = ingest::RankOverrides::make("", options.rank_regex);
   if (!overrides.ok()) return overrides.error();
   FileCheck check;
-  RankEvidence evidence;
+  std::vector<RankEvidence> evidence;
   const Result<bool> digest = begins_as_digest(file);
   if (!digest.ok()) return digest.error();
   if (digest.value()) {
@@ -190,17 +200,25 @@ Result<FileCheck> check_file(const std::string& file, const std::string& named, 
     if (!read.ok()) return read.error();
     if (!read.value()) return Error{ErrorKind::no_input, "stopped"};
     if (check.whole && reader.value() != nullptr) {
-      const Result<ingest::FileContent> head = reader.value()->read_head(file);
-      if (!head.ok()) return head.error();
-      evidence = ingest::evidence_of(head.value());
+      const auto heads = reader.value()->read_heads(file);
+      if (!heads.ok()) return heads.error();
+      for (const ingest::FileContent& head : heads.value()) evidence.push_back(ingest::evidence_of(head));
     }
   }
   if (!check.whole) return check;
-  evidence.file = named;
+  if (evidence.empty()) evidence.emplace_back();
   const FileNameFacts name = ingest::read_file_name(named);
-  if (!name.rule.empty() || evidence.name.rule.empty()) evidence.name = name;  // a digest knows its trace's name, too
+  for (size_t i = 0; i < evidence.size(); ++i) {
+    RankEvidence& one = evidence[i];
+    one.file = named;
+    one.part.clear();
+    one.place = static_cast<int32_t>(i);
+    one.parts = static_cast<int32_t>(evidence.size());
+    // A digest knows its trace's name, too. The name of a file of several ranks says the rank of none.
+    if (one.parts == 1 && (!name.rule.empty() || one.name.rule.empty())) one.name = name;
+  }
   resolve(evidence, overrides.value(), check);
-  check.host = evidence.host.empty() ? ingest::host_in_name(evidence) : evidence.host;
+  check.host = evidence.front().host.empty() ? ingest::host_in_name(evidence.front()) : evidence.front().host;
   return check;
 }
 

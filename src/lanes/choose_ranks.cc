@@ -1,6 +1,6 @@
 // Problem: of thousands of ranks a page shows a few; which ones?
 // Idea: a reader wants to see who made others wait, who waited, and what is usual. A quarter of the lanes each for the
-// ranks that most waiting began with and for those that waited most; the rest spread evenly over the job. Of a small
+// ranks that cause most waiting and for those that waited most; the rest spread evenly over the job. Of a small
 // job all are shown, and a quarter is named in the same way.
 #include "choose_ranks.h"
 

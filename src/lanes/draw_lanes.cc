@@ -99,14 +99,22 @@ void give_names(WorkLane& lane, const StringTable& strings) {
   }
 }
 
+void add_idle(const IdleTimes& idle, const ClockModel& clocks, WorkLane& lane) {
+  for (const IdleStretch& stretch : idle.stretches) {
+    lane.idle.push_back({clocks.to_job(lane.trace, stretch.begin), stretch.length_ns(), stretch.cause});
+  }
+}
+
 void put_lane(ByteWriter& writer, const WorkLane& lane) {
   writer.put(lane.blocks);
+  writer.put(lane.idle);
   writer.put(lane.names.size());
   for (const std::string& name : lane.names) writer.put(name);
 }
 
 void get_lane(ByteReader& reader, WorkLane& lane) {
   reader.get(lane.blocks);
+  reader.get(lane.idle);
   lane.names.resize(reader.get<size_t>());
   for (std::string& name : lane.names) reader.get(name);
 }
@@ -115,13 +123,13 @@ void get_lane(ByteReader& reader, WorkLane& lane) {
 }  // namespace lanes
 
 WorkLanes draw_lanes(const JobTrace& job, const ClockModel& clocks, const Decomposition& decomposition,
-                     const Blame& blame, Exchange& exchange) {
+                     const Blame& blame, const std::vector<IdleTimes>& idle, Exchange& exchange) {
   std::vector<lanes::ChosenTrace> chosen;
   if (exchange.first()) chosen = lanes::choose_ranks(decomposition, blame);
   follow_first(exchange, chosen);
   WorkLanes drawn;
   for (const lanes::ChosenTrace& one : chosen)
-    drawn.lanes.push_back({one.trace, job[one.trace].rank, one.reason, {}, {}});
+    drawn.lanes.push_back({one.trace, job[one.trace].rank, one.reason, {}, {}, {}});
   if (chosen.empty()) return drawn;
 
   // All processes see the same resolutions: the sizes that decide are shared.
@@ -133,7 +141,7 @@ WorkLanes draw_lanes(const JobTrace& job, const ClockModel& clocks, const Decomp
       if (job.holds(chosen[lane].trace)) make(lane);
     });
   };
-  std::vector<int64_t> rows(chosen.size()), sizes(chosen.size());
+  std::vector<int64_t> rows(chosen.size()), sizes(chosen.size()), idle_below(chosen.size());
   const auto sum = [&](std::vector<int64_t>& of) {
     share(exchange, owner, of);
     int64_t all = 0;
@@ -158,7 +166,11 @@ WorkLanes draw_lanes(const JobTrace& job, const ClockModel& clocks, const Decomp
   each_own([&](size_t lane) {
     drawn.lanes[lane].blocks = mergers[lane].take();
     lanes::give_names(drawn.lanes[lane], job.strings);
+    lanes::add_idle(idle[chosen[lane].trace.index()], clocks, drawn.lanes[lane]);
+    idle_below[lane] = idle[chosen[lane].trace.index()].left_out_ns;
   });
+  share(exchange, owner, idle_below);
+  drawn.idle_below_ns = *std::max_element(idle_below.begin(), idle_below.end());
   tell_first(
       exchange, chosen.size(), owner,
       [&](ByteWriter& writer, size_t lane) { lanes::put_lane(writer, drawn.lanes[lane]); },

@@ -23,6 +23,12 @@ int32_t members_by_size(const CollectiveCall& call) {
   return static_cast<int32_t>(std::min<int64_t>(whole / part, INT32_MAX));
 }
 
+// -1: absent.
+int64_t bytes_of(DType type, int64_t elements) {
+  const int64_t each = element_bytes(type);
+  return elements < 0 || each <= 0 || elements > INT64_MAX / each ? -1 : elements * each;
+}
+
 // The process that owns each group; the same map in all.
 std::map<GroupKey, size_t> owners_of(const std::map<GroupKey, RowsByTrace>& own, Exchange& exchange) {
   struct Size {
@@ -202,9 +208,10 @@ std::vector<CallGroup> groups_of(const JobTrace& job, std::vector<Part> parts) {
   std::vector<CallGroup> groups;
   for (Part& part : parts) {
     if (groups.empty() || groups.back().key != part.key)
-      groups.push_back({part.key, {}, {}, {}, {}, {}, Membership::known, 0});
+      groups.push_back({part.key, {}, {}, {}, {}, {}, {}, Membership::known, 0});
     groups.back().members.push_back(part.trace);
     groups.back().host.push_back(hosts[part.trace.index()]);
+    groups.back().durations_only.push_back(job[part.trace].durations_only);
     groups.back().rows.push_back(std::move(part.rows));
     groups.back().calls.push_back(std::move(part.calls));
     groups.back().messages.push_back(std::move(part.messages));
@@ -214,9 +221,11 @@ std::vector<CallGroup> groups_of(const JobTrace& job, std::vector<Part> parts) {
 
 }  // namespace
 
-uint64_t signature_of(const CollectiveCall& call) {
+uint64_t signature_of(const CollectiveCall& call, bool in_bytes) {
   const int64_t root = call.root.known() ? call.root.value : -1;
-  return match_signature(call.kind, call.dtype, call.in_elements, call.out_elements, root);
+  if (!in_bytes) return match_signature(call.kind, call.dtype, call.in_elements, call.out_elements, root);
+  return match_signature(call.kind, DType::bytes, bytes_of(call.dtype, call.in_elements),
+                         bytes_of(call.dtype, call.out_elements), root);
 }
 
 CollectiveCall CallGroup::message(size_t member, size_t row) const {
@@ -241,6 +250,9 @@ int64_t CallGroup::elements(const CollectiveCall& call) const {
 
 std::vector<MemberCalls> CallGroup::matcher_view() const {
   std::vector<MemberCalls> view;
+  // Each tracer counts calls by itself. Logs without times have nothing but their numbers.
+  const bool numbers_compare =
+      !in_bytes || std::any_of(durations_only.begin(), durations_only.end(), [](bool only) { return only; });
   for (size_t k = 0; k < calls.size(); ++k) {
     MemberCalls& member = view.emplace_back();
     for (size_t i = 0; i < calls[k].size(); ++i) {
@@ -250,19 +262,21 @@ std::vector<MemberCalls> CallGroup::matcher_view() const {
       m.end_ns = call.end().ns;
       m.step = call.step;
       m.bare = key.communicator.known() && !call.communicator.known();
-      m.ends_together = ends_together(call.kind);
+      m.ends_together = ends_together(call.kind) && !durations_only[k];
       if (key.pair()) {  // "Seq" counts per rank, not per pair: partners' numbers differ
         const CollectiveCall one = message(k, i);
         m.of_batch = messages[k][i] != nullptr;
         m.ends_together = ends_together(one.kind);
         m.kind = sends(one) ? CollectiveKind::send : CollectiveKind::recv;
-        m.signature = match_signature(CollectiveKind::send, one.dtype, elements(one), elements(one), -1);
+        const DType type = in_bytes ? DType::bytes : one.dtype;
+        const int64_t size = in_bytes ? bytes_of(one.dtype, elements(one)) : elements(one);
+        m.signature = match_signature(CollectiveKind::send, type, size, size, -1);
       } else {
         m.kind = call.kind;
-        m.signature = signature_of(call);
+        m.signature = signature_of(call, in_bytes);
         m.group_size = members_by_size(call);
-        m.seq = call.seq;
-        m.comms_id = call.comms_id;
+        if (numbers_compare) m.seq = call.seq;
+        if (numbers_compare) m.comms_id = call.comms_id;
       }
       member.push_back(m);
     }
@@ -279,7 +293,10 @@ GroupedCalls group_calls(const JobTrace& job, Exchange& exchange) {
   std::map<SessionId, std::set<GroupKey>> keys;
   for (const Recorded& one : recorded) keys[one.key.session].insert(one.key);
   for (CallGroup& group : grouped.groups) {
-    if (group.key.communicator.known()) continue;
+    if (group.key.communicator.known()) {
+      group.in_bytes = job.communicators[group.key.communicator].several_tracers;
+      continue;
+    }
     group.least_size = size_of_half_named(job, group, recorded);
     group.alone = keys[group.key.session].size() == (group.least_size > 0 ? 2 : 1);  // the pool, and who names it
     const bool all = group.least_size == 0 && all_ranks_recorded(job, group.key.session);

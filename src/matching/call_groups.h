@@ -36,8 +36,10 @@ struct CallGroup {
   std::vector<std::vector<const CollectiveCall*>> calls;
   // In a pair's group, likewise: the message of the batch that is in it; nullptr: the call is one message.
   std::vector<std::vector<const BatchMessage*>> messages;
-  std::vector<int32_t> host;  // per member: the first trace of its host's name; -1: no name
+  std::vector<int32_t> host;         // per member: the first trace of its host's name; -1: no name
+  std::vector<bool> durations_only;  // per member: RankTrace::durations_only
   Membership membership = Membership::known;
+  bool in_bytes = false;   // Communicator::several_tracers: sizes compare, types do not
   bool alone = false;      // the only one of its session: nothing else holds its members in line
   int32_t least_size = 0;  // where not known: of a communicator whose calls these may be, whose others name it
 
@@ -57,8 +59,8 @@ struct GroupedCalls {
   std::vector<std::vector<BatchMessage>> received_messages;
 };
 
-// Equal for calls that may be parts of one collective.
-uint64_t signature_of(const CollectiveCall& call);
+// Equal for calls that may be parts of one collective. `in_bytes`: CallGroup's.
+uint64_t signature_of(const CollectiveCall& call, bool in_bytes);
 
 // Every call is in exactly one group of one process or in its own process's `unmatched`; one with several messages in a
 // group for each, or unmatched for what no peer is known of.

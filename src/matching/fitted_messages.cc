@@ -10,7 +10,7 @@
 namespace skewscope::matching {
 namespace {
 
-// The calls of a pair's members on the common clock, and its error between them; nullopt where no clock ties the two,
+// The calls of a pair's members on the common clock, and its error between them; nullopt where no clock aligns the two,
 // or all leave together, so that ends tell.
 struct OnCommonClock {
   std::vector<MemberCalls> members;
@@ -68,7 +68,7 @@ bool contradicts(const InstanceTable& table, const ClockModel& clocks) {
 void pair_on_clocks(const std::vector<CallGroup>& groups, const LostMessages& lost, const ClockModel& clocks,
                     Exchange& exchange, std::vector<MatchOutcome>& outcomes) {
   const bool all = any_left(groups, outcomes, exchange);
-  // Where there are steps to count in and none shows a loss, order stands in for what no time tells.
+  // Where there are steps to count in and none shows a loss, order replaces what no time tells.
   const OrderTells order =
       lost.messages > 0 && lost.uneven == 0 ? OrderTells::what_time_does_not : OrderTells::long_steps;
   tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) {

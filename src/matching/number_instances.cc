@@ -105,8 +105,11 @@ class Describer {
       const int64_t bytes = message_bytes(call->kind, call->dtype, call->in_elements, call->out_elements, size);
       i.bytes = std::max(i.bytes, bytes);
       if (bytes > 0) least = least < 0 ? bytes : std::min(least, bytes);
-      i.dtype = call->dtype;
+      const bool says_bytes = call->dtype == DType::bytes || call->dtype == DType::uint8;
+      if (!group_.in_bytes || !says_bytes || i.dtype == DType::unknown) i.dtype = call->dtype;
       i.seq = call->seq;
+      if (call->algorithm != Algorithm::unknown) i.algorithm = call->algorithm;
+      if (call->protocol != Protocol::unknown) i.protocol = call->protocol;
     }
     if (group_.key.pair()) set_message(i);
     i.sizes_differ = least >= 0 && least != i.bytes && !sizes_may_differ(i.kind);

@@ -72,11 +72,12 @@ struct Sorter {
     } else if (!call.communicator.known()) {
       if (!known) return refuse(UnmatchedReason::no_metadata);
       key.stream = stream;
-      key.signature = call.stream < 0 ? signature_of(call) : 0;
+      key.signature = call.stream < 0 ? signature_of(call, false) : 0;
     } else if (job.communicators[call.communicator].size == 1) {
       return refuse(UnmatchedReason::group_of_one);
     } else if (is_point_to_point(call.kind)) {
       if (!call.peer.known() || call.peer == trace.rank) return refuse(UnmatchedReason::no_metadata);
+      if (trace.durations_only) return refuse(UnmatchedReason::ambiguous);  // who waited would not be known either
       if (call.kind != CollectiveKind::recv) place_message(key, t, row, call.peer, true);
       if (call.kind != CollectiveKind::send) place_message(key, t, row, call.peer, false);
       return;

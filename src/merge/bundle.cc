@@ -5,7 +5,7 @@
 // uses ZIP64 where needed.
 //
 // An offset is constant, so that it is taken in the middle of each trace; the manifest has the drift to those who
-// need better. Perfetto drops what is moved before the time of the file that the others are tied to: it is the
+// need better. Perfetto drops what is moved before the time of the file that the others are joined to: it is the
 // earliest.
 #include <fmt/format.h>
 #include <zip.h>

@@ -47,7 +47,7 @@ const char* to_string(BlockedBy by) {
   return "";
 }
 
-// Waiting is between what is left of it if error bars are right at their worst and calls that are not split all
+// Waiting is between what is left of it if uncertainties are right at their worst and calls that are not split all
 // transfer, and what it is if these all wait.
 BlockedBy blocked_by(const BlockedParts& parts) {
   const int64_t all = parts.sum_ns();

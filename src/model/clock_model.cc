@@ -16,6 +16,8 @@ const char* to_string(ClockMethod method) {
       return "bent";
     case ClockMethod::wallclock:
       return "wallclock";
+    case ClockMethod::durations:
+      return "durations";
   }
   return "wallclock";
 }
@@ -50,7 +52,8 @@ std::string check_invariants(const ClockModel& model, const JobTrace& job) {
     if (const std::string bend = check_bend(clock); !bend.empty()) return where + bend;
     if (clock.uncertainty_ns < -1) return where + " has a negative uncertainty";
     if (clock.aligned && clock.component < 0) return where + " is aligned to nobody";
-    const bool as_recorded = clock.method == ClockMethod::identity || clock.method == ClockMethod::wallclock;
+    const bool as_recorded = clock.method == ClockMethod::identity || clock.method == ClockMethod::wallclock ||
+                             clock.method == ClockMethod::durations;
     if (as_recorded && (clock.offset_ns != 0 || clock.drift_ppb != 0))
       return where + " is taken as recorded, yet moved";
     if (clock.method == ClockMethod::offset && clock.drift_ppb != 0) return where + " is a constant, yet drifts";

@@ -46,6 +46,20 @@ std::string check_path(const CriticalPath& path) {
   return kinds_ns == names_ns ? "" : "the critical path by kind and by name differ";
 }
 
+// A step's parts sum to its length; time in the data loader is at least what nothing else hides.
+std::string check_execution(const std::vector<ExecutionRow>& rows) {
+  for (const ExecutionRow& row : rows) {
+    int64_t sum_ns = 0;
+    for (const int64_t ns : row.parts_ns) sum_ns += ns;
+    if (sum_ns != row.length_ns) return "the parts of a step's execution do not sum to its length";
+    const int64_t exposed_ns = row.part_ns(ExecutionPart::data_loader);
+    if (row.in_data_loader_ns < exposed_ns || row.in_data_loader_ns > row.length_ns) {
+      return "the time in the data loader is not what its part says";
+    }
+  }
+  return "";
+}
+
 // What is allocated at a peak sums to it.
 std::string check_memory(const MemoryTables& memory) {
   for (const MemoryRow& device : memory.devices) {
@@ -81,6 +95,7 @@ std::string check_invariants(const OperatorTables& tables) {
   const std::string broken[] = {
       check_sums(tables),
       check_path(tables.critical_path),
+      check_execution(tables.execution),
       first_broken("operators", tables.operators, [](const OperatorRow& row) { return holds_together(row); }),
       first_broken("arguments", tables.arguments,
                    [](const ArgumentsRow& row) {

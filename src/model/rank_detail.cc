@@ -45,6 +45,7 @@ std::string check_gpu(const RankDetail& detail, const RankTrace& trace) {
     }
     if ((gpu.caller[i] < 0) != (trace.gpu.launch[i] < 0)) return at_row("caller without launch, or launch without", i);
     if (!in_range(gpu.shape[i], detail.shapes.size())) return at_row("kernel shape out of range", i);
+    if (!in_range(gpu.operation[i], detail.operations.size())) return at_row("device operation out of range", i);
   }
   return "";
 }

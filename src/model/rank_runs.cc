@@ -6,7 +6,7 @@
 namespace skewscope {
 namespace {
 
-// Numbers beyond stand alone: sums and differences of those within do not overflow.
+// Numbers beyond stay alone: sums and differences of those within do not overflow.
 bool joins_runs(int64_t rank) { return rank >= 0 && rank <= std::numeric_limits<int32_t>::max(); }
 
 }  // namespace

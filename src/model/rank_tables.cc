@@ -25,6 +25,16 @@ std::string check_invariants(const RankTables& tables) {
   if (in_steps > rows) return "more rows in the steps than in the trace";
   if (rows_of(tables.streams, &StreamIdle::gpu_rows) != rows) return "rows of the streams do not sum to the trace's";
   if (rows_of(tables.kernels, &KernelTotals::count) != rows) return "rows by name do not sum to those of the trace";
+  if (!tables.hlo_categories.empty()) {
+    int64_t of_operations = 0;
+    for (const HloCategoryRow& row : tables.hlo_categories) of_operations += row.operations > 0 ? row.gpu_rows : 0;
+    if (rows_of(tables.hlo_categories, &HloCategoryRow::gpu_rows) != rows) {
+      return "rows of the categories of operations do not sum to those of the trace";
+    }
+    if (rows_of(tables.hlo_operations, &HloOperationRow::gpu_rows) != of_operations) {
+      return "rows of the operations do not sum to those of their categories";
+    }
+  }
   if (tables.launches.rows + orphans != rows) return "launched rows and orphans are not all";
   return "";
 }

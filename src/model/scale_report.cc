@@ -64,6 +64,16 @@ const char* to_string(TimePart part) {
       return "wait";
     case TimePart::transfer:
       return "transfer";
+    case TimePart::host_step:
+      return "host_step";
+    case TimePart::host_work:
+      return "host_work";
+    case TimePart::host_launch:
+      return "host_launch";
+    case TimePart::host_wait:
+      return "host_wait";
+    case TimePart::host_bound_idle:
+      return "host_bound_idle";
   }
   return "";
 }

@@ -143,6 +143,53 @@ void join_ranges(const std::vector<StepRange>& steps, std::vector<Launched>& lau
   }
 }
 
+// The time that calls cover, which come by start: in each of several windows that lie end to end.
+class Covered {
+ public:
+  // Windows by start.
+  explicit Covered(std::vector<std::pair<LocalNs, LocalNs>> windows)
+      : windows_(std::move(windows)), ns_(windows_.size()) {}
+
+  void add(LocalNs start, LocalNs end) {
+    start = std::max(start, until_);
+    until_ = std::max(until_, end);
+    while (at_ < windows_.size() && windows_[at_].second <= start) ++at_;
+    for (size_t w = at_; w < windows_.size() && windows_[w].first < end; ++w) {
+      ns_[w] += std::max<int64_t>(0, std::min(end, windows_[w].second) - std::max(start, windows_[w].first));
+    }
+  }
+  int64_t ns(size_t window) const { return ns_[window]; }
+
+ private:
+  std::vector<std::pair<LocalNs, LocalNs>> windows_;
+  std::vector<int64_t> ns_;
+  size_t at_ = 0;
+  LocalNs until_{INT64_MIN};
+};
+
+// What of each step's window on the host its launches and its waits take; of several threads, a moment counts once.
+void add_host_calls(const RankTrace& trace, const std::map<int64_t, LocalNs>& ends,
+                    const std::map<int64_t, StepSpan*>& by_number) {
+  if (trace.launches.size() == 0) return;
+  std::vector<std::pair<LocalNs, StepSpan*>> steps;
+  for (const auto& [number, span] : by_number) steps.emplace_back(span->host_start, span);
+  std::sort(steps.begin(), steps.end());
+  std::vector<std::pair<LocalNs, LocalNs>> windows;
+  for (const auto& [start, span] : steps) {
+    if (!windows.empty()) windows.back().second = std::min(windows.back().second, start);
+    windows.emplace_back(start, ends.at(span->number));
+  }
+  Covered launching(windows), waiting(windows);
+  for (size_t i = 0; i < trace.launches.size(); ++i) {
+    launching.add(trace.launches.start[i], trace.launches.start[i] + trace.launches.duration_ns[i]);
+  }
+  for (const SynchronizingCall& call : trace.synchronizing) waiting.add(call.start, call.start + call.duration_ns);
+  for (size_t w = 0; w < steps.size(); ++w) {
+    steps[w].second->host_launch_ns = launching.ns(w);
+    steps[w].second->host_wait_ns = waiting.ns(w);
+  }
+}
+
 // Host windows and calls, by number.
 void add_host(const RankTrace& trace, std::vector<StepSpan>& spans) {
   std::map<int64_t, StepSpan*> by_number;
@@ -159,6 +206,7 @@ void add_host(const RankTrace& trace, std::vector<StepSpan>& spans) {
     end->second = std::max(end->second, range.start + range.duration_ns);
     span.host_ns = end->second - span.host_start;
   }
+  add_host_calls(trace, ends, by_number);
   StepSpan* last = nullptr;
   for (const CollectiveCall& call : trace.calls) {
     if (last == nullptr || last->number != call.step) {

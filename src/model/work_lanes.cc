@@ -16,4 +16,10 @@ const char* to_string(LaneReason reason) {
   return "";
 }
 
+const char* to_string(IdleCause cause) {
+  constexpr const char* kNames[kIdleCauses] = {"host",           "synchronization", "peer_call",
+                                               "launch_latency", "dependency",      "not_recorded"};
+  return kNames[static_cast<size_t>(cause)];
+}
+
 }  // namespace skewscope

@@ -19,6 +19,15 @@ std::optional<int> whole_number(std::string_view text, int least, int most) {
   return whole && value >= least && value <= most ? std::optional(value) : std::nullopt;
 }
 
+// Of two formats of protobuf that begin alike: a profile of JAX with a plane, whose first field is its number or name;
+// a trace of Perfetto with a packet, whose fields are 6 and more.
+bool begins_with_packet(std::string_view bytes) {
+  constexpr unsigned kLeastTag = 6 << 3;
+  size_t at = 1;  // of the length
+  while (at < bytes.size() && (static_cast<unsigned char>(bytes[at]) & 0x80U) != 0) ++at;
+  return at + 1 < bytes.size() && bytes[0] == '\n' && static_cast<unsigned char>(bytes[at + 1]) >= kLeastTag;
+}
+
 const char* take(UploadMetadata& metadata, std::string_view key, const std::string& value) {
   const auto number = [&](auto& field, int least, int most) {
     const std::optional<int> read = whole_number(value, least, most);
@@ -29,8 +38,9 @@ const char* take(UploadMetadata& metadata, std::string_view key, const std::stri
     metadata.job = value;
     return is_name(value) ? nullptr : "job is no valid name";
   }
-  if (key == "capture") return number(metadata.capture, 0, kMostCaptures) ? nullptr : "capture is no valid number";
+  if (key == "capture") return number(metadata.capture, 0, kMostDumpMinute) ? nullptr : "capture is no valid number";
   if (key == "rank") return number(metadata.rank, 0, kMostRanks - 1) ? nullptr : "rank is no valid number";
+  if (key == "ranks") return number(metadata.ranks, 1, kMostRanks) ? nullptr : "ranks is no valid number";
   if (key == "world_size") {
     return number(metadata.world_size, 1, kMostRanks) ? nullptr : "world_size is no valid number";
   }
@@ -43,6 +53,7 @@ const char* take(UploadMetadata& metadata, std::string_view key, const std::stri
     return metadata.sha256 ? nullptr : "sha256 is not 64 hexadecimal digits";
   }
   if (key == "replace") metadata.replace = value == "1" || value == "true";
+  if (key == "grows") metadata.grows = value == "1" || value == "true";
   return nullptr;
 }
 
@@ -51,10 +62,12 @@ const char* take(UploadMetadata& metadata, std::string_view key, const std::stri
 std::string encode(const UploadMetadata& metadata) {
   std::string out = "job " + base64(metadata.job) + ",capture " + base64(std::to_string(metadata.capture)) + ",rank " +
                     base64(std::to_string(metadata.rank));
+  if (metadata.ranks > 1) out += ",ranks " + base64(std::to_string(metadata.ranks));
   if (!metadata.filename.empty()) out += ",filename " + base64(metadata.filename);
   if (metadata.sha256) out += ",sha256 " + base64(hex(*metadata.sha256));
   if (metadata.world_size) out += ",world_size " + base64(std::to_string(*metadata.world_size));
   if (metadata.replace) out += ",replace " + base64("1");
+  if (metadata.grows) out += ",grows " + base64("1");
   return out;
 }
 
@@ -79,6 +92,8 @@ ParsedMetadata parse_upload_metadata(std::string_view text) {
     }
   }
   if (out.problem == nullptr && (!seen.count("job") || !seen.count("rank"))) out.problem = "job and rank are needed";
+  if (out.problem == nullptr && out.metadata.ranks > kMostRanks - out.metadata.rank)
+    out.problem = "ranks is no valid number";
   return out;
 }
 
@@ -86,7 +101,12 @@ const char* suffix_of_content(std::string_view first_bytes) {
   if (first_bytes.substr(0, 2) == "\x1f\x8b"sv) return ".json.gz";
   if (first_bytes.substr(0, 4) == "\x28\xb5\x2f\xfd"sv) return ".json.zst";
   if (first_bytes.substr(0, 4) == "\x89ske"sv) return ".digest";
-  return ".json";
+  if (first_bytes.substr(0, 4) == "SQLi"sv) return ".sqlite";
+  if (first_bytes.substr(0, 3) == "\xef\xbb\xbf"sv) return ".json";
+  const size_t first = first_bytes.find_first_not_of(" \t\r\n");
+  const bool text = first == std::string_view::npos || first_bytes[first] == '{' || first_bytes[first] == '[';
+  if (text) return ".json";
+  return begins_with_packet(first_bytes) ? ".pftrace" : ".xplane.pb";
 }
 
 }  // namespace skewscope

@@ -2,7 +2,7 @@
 // summary where they are, all else is copied.
 //
 // The stamp is looked for as it was written, both times by the functions that write it: a document in which it does not
-// stand just so is no copy's source.
+// appear just so is no copy's source.
 #include <algorithm>
 #include <map>
 #include <optional>

@@ -1,7 +1,7 @@
 // Problem: a factor says that balance or transfer got worse, not where.
 // Idea: each factor has a quantity per rank and step that grows when the factor gets worse, and that has an owner:
 //   load balance          computing above the mean of the ranks              the ranks that compute most
-//   serialization         exposed wait that began with hosts, and idling     the hosts
+//   serialization         exposed wait that hosts cause, and idling          the hosts
 //                         until they launched
 //                         exposed wait that began otherwise                  the communicators' role and operation
 //                         idling otherwise                                   the GPUs
@@ -11,10 +11,10 @@
 //   orchestration         idling until a host launched; idling otherwise     the hosts; the GPUs
 // A loss is relative, so the quantity is taken as a share of the step, and the points of the loss are divided among the
 // owners whose share grew, in proportion to the growth; owners of little are one, "other", so that the causes of a loss
-// sum to it. Which waits began with hosts is blame's word (causes of the report), applied to all communicators alike.
+// sum to it. Which waits hosts cause is blame's word (causes of the report), applied to all communicators alike.
 // The slowest communicator of a role counts: the job waits for it, the others' members elsewhere. A role (data
 // parallel, tensor parallel) exists at every size; the communicators of a role in the larger run that have half as much
-// again as the median of the role stand out and are named. Cost: linear in the tables.
+// again as the median of the role differ clearly and are named. Cost: linear in the tables.
 #include "causes.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ constexpr size_t kMostCauses = 3;
 constexpr double kStandsOut = 1.5;     // times the median of the role
 constexpr double kWorthNaming = 0.05;  // of the loss
 constexpr double kNearMost = 0.5;      // ranks with half of the largest are named with it
-constexpr double kFewShare = 0.2;      // of all waiting, began with one rank
+constexpr double kFewShare = 0.2;      // of all waiting, caused by one rank
 
 // Divides the points of the loss among the causes that grew, keeps the largest, and makes one of the others.
 std::vector<Cause> share_points(std::vector<Cause> causes, const ScaleReport::Loss& loss, const Pair& pair) {
@@ -116,7 +116,7 @@ std::vector<Cause> communicators_that(const Pair& pair, Part part) {
 
 bool began_with_host(const JobReport::CauseRow& row) { return row.cause == LateCause::host; }
 
-// The share of all waiting that began with hosts.
+// The share of all waiting that hosts cause.
 double share_of_hosts(const JobReport& report) {
   double all = 0, hosts = 0;
   for (const JobReport::CauseRow& row : report.causes) {
@@ -141,7 +141,7 @@ std::vector<int32_t> few_with_most(const std::map<int32_t, double>& of_rank) {
   return ranks;
 }
 
-// Ranks that most waiting began with, where it began with few.
+// Ranks that cause most waiting, where few do.
 std::vector<int32_t> waited_for(const JobReport& report) {
   std::map<int32_t, double> originated;
   for (const JobReport::Straggler& s : report.stragglers) {
@@ -193,7 +193,7 @@ void bound_by_one_rank(const JobReport& report, double Cause::*ns, std::vector<C
   for (Cause& cause : causes) cause.*ns *= most / sum;
 }
 
-// Exposed wait: the share that began with hosts is theirs, the rest stays with the communicators.
+// Exposed wait: the share that hosts cause is theirs, the rest stays with the communicators.
 std::vector<Cause> waits_that(const Pair& pair) {
   std::vector<Cause> causes = communicators_that(pair, &JobReport::CollectiveRow::exposed_wait_ns);
   bound_by_one_rank(pair.before, &Cause::before_ns, causes);

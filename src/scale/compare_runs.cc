@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -217,6 +218,79 @@ void compare_parts(const BothRuns& runs, CompareReport& out) {
   mark_significant(out.parts);
 }
 
+struct HostPart {
+  TimePart part;
+  int64_t (*ns)(const JobReport::RankStep&);  // -1: not known
+};
+constexpr HostPart kHostParts[] = {
+    {TimePart::host_step, [](const JobReport::RankStep& row) { return row.host_duration_ns; }},
+    {TimePart::host_work,
+     [](const JobReport::RankStep& row) {
+       return row.host_wait_ns < 0 ? -1 : row.host_duration_ns - row.host_wait_ns;
+     }},
+    {TimePart::host_launch, [](const JobReport::RankStep& row) { return row.host_launch_ns; }},
+    {TimePart::host_wait, [](const JobReport::RankStep& row) { return row.host_wait_ns; }}};
+
+// By rank, or of all ranks under -1: their mean. Nothing where one of the rows does not say.
+Series<int32_t> host_series(const JobReport& report, const Steps& steps, const HostPart& part, bool by_rank) {
+  std::set<int32_t> ranks;
+  for (const JobReport::RankStep& row : report.rank_steps) ranks.insert(row.rank);
+  Series<int32_t> series;
+  for (const JobReport::RankStep& row : report.rank_steps) {
+    const int64_t at = steps.row_of(row.session, row.step), ns = part.ns(row);
+    if (ns < 0) return {};
+    if (at < 0) continue;
+    const double shared_by = by_rank ? 1 : static_cast<double>(ranks.size());
+    add(series, steps, by_rank ? row.rank : -1, at, static_cast<double>(ns) / shared_by);
+  }
+  return series;
+}
+
+// Per step, of ranks that have GPU rows; without spread.
+std::map<int32_t, double> host_bound_idle(const JobReport& report) {
+  std::map<int32_t, double> idle;
+  const OwnSteps steps(report);
+  for (const JobReport::RankRow& rank : report.ranks) {
+    if (rank.total_ns > 0) idle[rank.rank] = static_cast<double>(rank.idle_host_wait_ns) / steps.of(rank.rank);
+  }
+  return idle;
+}
+
+double mean_of_ranks(const std::map<int32_t, double>& values) {
+  double sum = 0;
+  for (const auto& [key, value] : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+void compare_hosts(const BothRuns& runs, CompareReport& out) {
+  // Of a job without a GPU, a step is the host's already.
+  if (runs.now.job.step_basis == StepBasis::host || runs.base.rank_steps.empty() || runs.now.rank_steps.empty()) return;
+  for (const HostPart& part : kHostParts) {
+    const auto compare = [&](const JobReport& base, const JobReport& now, bool by_rank, const auto& visit) {
+      const auto before = host_series(base, runs.base_steps, part, by_rank);
+      const auto after = host_series(now, runs.now_steps, part, by_rank);
+      if (!before.empty() && !after.empty()) {
+        for_each_change(before, runs.base_steps, after, runs.now_steps, visit);
+      }
+    };
+    compare(runs.base_told, runs.now_told, false, [&](int32_t, const Change& change) {
+      out.host.push_back({part.part, change});
+    });
+    compare(runs.base, runs.now, true, [&](int32_t rank, const Change& change) {
+      out.host_ranks.push_back({rank, part.part, change});
+    });
+  }
+  const std::map<int32_t, double> before = host_bound_idle(runs.base), after = host_bound_idle(runs.now);
+  for (const auto& [rank, ns] : after) {
+    const auto base = before.find(rank);
+    if (base != before.end()) out.host_ranks.push_back({rank, TimePart::host_bound_idle, {base->second, ns}});
+  }
+  out.host.push_back({TimePart::host_bound_idle,
+                      {mean_of_ranks(host_bound_idle(runs.base_told)), mean_of_ranks(host_bound_idle(runs.now_told))}});
+  mark_significant(out.host);
+  mark_significant(out.host_ranks);
+}
+
 // What both runs have of one table of the ranks' own.
 std::vector<CompareReport::Work> compare_work(const BothRuns& runs, std::string_view table, std::string_view metric) {
   std::map<std::string, Change> changes;
@@ -267,6 +341,8 @@ void forget_significance(CompareReport& out) {
   out.step.significant = false;
   forget(out.parts);
   forget(out.ranks);
+  forget(out.host);
+  forget(out.host_ranks);
   forget(out.collectives);
   forget(out.communicators);
 }
@@ -300,6 +376,7 @@ Result<CompareReport> compare_runs(const NamedReport& base, const NamedReport& n
   out.step.new_ns = out.now.step_ns;
   out.step.significant = out.step.p_value >= 0 && out.step.p_value <= kFalseDiscoveries;
   compare_parts(runs, out);
+  compare_hosts(runs, out);
   out.collectives = compare_calls(runs, true);
   out.communicators = compare_calls(runs, false);
   out.kernels = compare_work(runs, "kernels", "total_ns");

@@ -1,5 +1,9 @@
 #include "cpu_share.h"
 
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <ctime>
 #include <thread>
@@ -20,6 +24,12 @@ CpuShare::Nanoseconds scaled(CpuShare::Nanoseconds time, double factor) {
 }
 
 }  // namespace
+
+void become_gentle() {
+  constexpr int kProcess = 1, kIdleClass = 3, kClassShift = 13, kLowest = 19;
+  setpriority(PRIO_PROCESS, 0, kLowest);
+  syscall(SYS_ioprio_set, kProcess, 0, kIdleClass << kClassShift);
+}
 
 CpuShare::Nanoseconds CpuShare::due(Nanoseconds used, Moment now) {
   if (share_ == 0) return Nanoseconds(0);

@@ -1,4 +1,5 @@
-// Seconds of a processor, shared by all threads of the agent and the process that makes its digests.
+// The agent takes what training leaves: the lowest priority, and seconds of a processor, shared by all threads of the
+// agent and the process that makes its digests.
 #pragma once
 
 #include <chrono>
@@ -6,6 +7,9 @@
 #include <mutex>
 
 namespace skewscope::ship {
+
+// Lowest priority for processor and disk, of this thread and those it starts.
+void become_gentle();
 
 class CpuShare {
  public:

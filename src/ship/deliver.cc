@@ -16,10 +16,12 @@
 #include "held_file.h"
 #include "remove_source.h"
 #include "retry.h"
+#include "scan.h"
 #include "send.h"
 #include "skewscope/base/human_units.h"
 #include "skewscope/base/named_host.h"
 #include "skewscope/ingest/whole_trace.h"
+#include "skewscope/protocol/names.h"
 
 namespace skewscope::ship {
 namespace {
@@ -90,11 +92,13 @@ class Delivering {
       item_.offset = 0;
     }
     save();  // whatever becomes of its name now, the next run finds it
-    const Claim claim = w_.claim(metadata_.rank);
+    const Claim claim = w_.claim(rank_);
     if (!w_.go_on()) return {};
     if (claim == Claim::waits) return {End::waits, "waits for an older file of the same rank"};
     if (claim == Claim::outdated && w_.options.replace) return {End::bad, "is older than the file that replaced it"};
-    const std::optional<std::string> form = w_.options.digest ? make_digest(held) : held.open_path();
+    // A digest is of one rank: of a file of several, the file itself is sent.
+    const bool as_digest = w_.options.digest && metadata_.ranks == 1 && !is_dump(metadata_.capture);
+    const std::optional<std::string> form = as_digest ? make_digest(held) : held.open_path();
     if (!form) return w_.go_on() ? Delivery{End::bad, reason_} : Delivery{};
     const Descriptor file(open(form->c_str(), O_RDONLY | O_CLOEXEC));
     if (auto ended = prepare(held, file.number())) return *ended;
@@ -130,6 +134,27 @@ class Delivering {
   }
 
   std::optional<Delivery> identify(const HeldFile& held) {
+    const std::optional<int> dumped = rank_of_dump(candidate_.path, w_.options.dumps);
+    return dumped ? identify_dump(held, *dumped) : identify_trace(held);
+  }
+
+  // A newer one of the same minute takes its place: the recorder has gone on.
+  std::optional<Delivery> identify_dump(const HeldFile& held, int rank) {
+    const std::string problem = why_no_whole_dump(held.descriptor());
+    if (!held.unchanged()) return Delivery{End::not_now, "changed while it was read"};
+    if (!problem.empty()) return Delivery{End::unfinished, problem};
+    metadata_.job = w_.options.job;
+    metadata_.capture = minute_of(candidate_.stamp);
+    metadata_.rank = rank;
+    metadata_.replace = true;
+    metadata_.filename = fs::path(candidate_.path).filename().string();
+    const std::string& given = w_.options.host;
+    metadata_.filename = with_host(metadata_.filename, given.empty() ? host_of_disk(held.descriptor()) : given);
+    rank_ = kMostRanks + rank;  // traces of its rank do not wait for it, nor it for them
+    return std::nullopt;
+  }
+
+  std::optional<Delivery> identify_trace(const HeldFile& held) {
     const auto digest_memory = static_cast<int64_t>(w_.options.digest_memory_bytes);
     const FileCheckOptions how{w_.options.rank_regex, held.closed(), digest_memory, w_.go_on};
     const Result<FileCheck> checked = check_file(held.open_path(), candidate_.path, how);
@@ -141,17 +166,25 @@ class Delivering {
                                          ? w_.options.world_size
                                          : (check.world_size > 0 ? std::optional(int{check.world_size}) : std::nullopt);
     const int rank = check.rank.known() ? check.rank.value : world == 1 ? 0 : -1;
-    if (rank < 0) return Delivery{End::bad, "its rank is neither in the file nor in its name: use --rank-regex"};
+    if (rank < 0) return Delivery{End::bad, unknown_rank_of(check.ranks)};
+    if (world && rank + check.ranks > *world && check.ranks > 1) {
+      return Delivery{End::bad, fmt::format("holds ranks {} to {} ({}) of a world of {}", rank, rank + check.ranks - 1,
+                                            check.rank_source, *world)};
+    }
     if (world && rank >= *world) {
       return Delivery{End::bad, fmt::format("is rank {} ({}) of a world of {}", rank, check.rank_source, *world)};
     }
     metadata_.job = w_.options.job;
     metadata_.capture = w_.options.capture;
     metadata_.rank = rank_ = rank;
+    metadata_.ranks = check.ranks;
     metadata_.world_size = world;
     metadata_.replace = w_.options.replace;
     metadata_.filename = fs::path(candidate_.path).filename().string();
-    if (check.host.empty()) metadata_.filename = with_host(metadata_.filename, host_of_disk(held.descriptor()));
+    if (check.host.empty()) {
+      const std::string& given = w_.options.host;
+      metadata_.filename = with_host(metadata_.filename, given.empty() ? host_of_disk(held.descriptor()) : given);
+    }
     plain_ = check.compression.empty() && metadata_.filename.size() > 5 &&
              metadata_.filename.compare(metadata_.filename.size() - 5, 5, ".json") == 0;
     return std::nullopt;
@@ -263,12 +296,13 @@ class Delivering {
     item_.accepted = true;
     item_.accepted_at = std::time(nullptr);
     save();
-    if (w_.options.delete_source &&
+    if (w_.options.delete_source && !is_dump(metadata_.capture) &&
         remove_source(candidate_.path, candidate_.stamp, w_.ledger.aside_path(candidate_.stamp)) == Removal::written) {
       w_.say(Severity::warning, candidate_.path + ": accepted, but kept: somebody has it open for writing");
     }
-    w_.say(Severity::info, fmt::format("{}: rank {}, {}, accepted", candidate_.path, metadata_.rank,
-                                       human_bytes(static_cast<int64_t>(payload_->size()))));
+    w_.say(Severity::info,
+           fmt::format("{}: {}rank {}, {}, accepted", candidate_.path, is_dump(metadata_.capture) ? "dump of " : "",
+                       metadata_.rank, human_bytes(static_cast<int64_t>(payload_->size()))));
     return {End::accepted, "", payload_->size()};
   }
 
@@ -314,6 +348,12 @@ class Delivering {
 };
 
 }  // namespace
+
+std::string unknown_rank_of(int32_t ranks) {
+  if (ranks == 1) return "its rank is neither in the file nor in its name: use --rank-regex";
+  return fmt::format("holds {} ranks and does not say which: use --rank-regex, whose number is the first of them",
+                     ranks);
+}
 
 Delivery deliver(const Candidate& candidate, Worker& worker) { return Delivering(candidate, worker).run(); }
 

@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "client.h"
 #include "cpu_share.h"
+#include "http/client.h"
 #include "ledger.h"
 #include "retry.h"
 #include "skewscope/ship.h"
@@ -55,5 +55,8 @@ struct Worker {
 };
 
 Delivery deliver(const Candidate& candidate, Worker& worker);
+
+// What is said of a file of so many ranks that nothing names.
+std::string unknown_rank_of(int32_t ranks);
 
 }  // namespace skewscope::ship

@@ -21,7 +21,7 @@ struct DigestProcess {
 };
 inline constexpr int kTraceDescriptor = 3;
 
-// Until it has ended; `go_on` false ends it. It stands still while the agent has used up its share. Errors:
+// Until it has ended; `go_on` false ends it. It is idle while the agent has used up its share. Errors:
 // resource_limit (it needed more than it may have), no_input (no digest can be made of this), internal (cannot be
 // started).
 Result<Done> run_digest_process(const DigestProcess& wanted, CpuShare& cpu, const std::function<bool()>& go_on);

@@ -1,8 +1,10 @@
 #include "left_out.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace skewscope::ship {
 
@@ -21,6 +23,13 @@ std::vector<std::string> LeftOut::take(const Scan& found) {
   last_ = found;
   last_.files.clear();
   return lines;
+}
+
+bool LeftOut::may_hide(const Candidate& file) const {
+  struct stat status {};
+  if (last_.unlisted.empty()) return false;
+  if (lstat(file.path.c_str(), &status) == 0) return stamp_of(status) == file.stamp;
+  return errno != ENOENT && errno != ENOTDIR;
 }
 
 void LeftOut::add_to(Shipped& shipped, bool nothing) const {

@@ -15,6 +15,8 @@ class LeftOut {
   std::vector<std::string> take(const Scan& found);
   // The files of which nothing is kept here.
   const Scan& last() const { return last_; }
+  // In a folder that could not be listed.
+  bool may_hide(const Candidate& file) const;
   // `nothing`: no file was found that could be sent.
   void add_to(Shipped& shipped, bool nothing) const;
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "client.h"
+#include "http/client.h"
 #include "skewscope/protocol/names.h"
 #include "skewscope/ship.h"
 #include "start_rules.h"

@@ -1,6 +1,7 @@
 #include "seen_file.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace skewscope::ship {
 
@@ -37,6 +38,18 @@ void Seen::settle(const Delivery& delivery, bool once, bool held) {
     case Outcome::stopped:
       return;
   }
+}
+
+void Seen::leave(std::string why) {
+  state = State::left;
+  reason = std::move(why);
+}
+
+RankClaims::Verdict verdict_of(Delivery::End end, bool once) {
+  using Verdict = RankClaims::Verdict;
+  if (end == Delivery::End::accepted) return Verdict::accepted;
+  const bool comes_again = end == Delivery::End::waits || (end == Delivery::End::unreadable && !once);
+  return comes_again ? Verdict::undecided : Verdict::not_accepted;
 }
 
 }  // namespace skewscope::ship

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "deliver.h"
+#include "rank_claims.h"
 #include "scan.h"
 
 namespace skewscope::ship {
@@ -25,6 +26,10 @@ struct Seen {
 
   // Takes over what came of a delivery. `once`: nobody waits for it to be finished. `held`: the spool has it.
   void settle(const Delivery& delivery, bool once, bool held);
+  void leave(std::string why);
 };
+
+// What the claim of a file's rank learns of its delivery.
+RankClaims::Verdict verdict_of(Delivery::End end, bool once);
 
 }  // namespace skewscope::ship

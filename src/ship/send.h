@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "client.h"
+#include "http/client.h"
 #include "ledger.h"
 #include "retry.h"
 

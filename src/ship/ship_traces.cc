@@ -1,6 +1,6 @@
 // The agent's story. One thread looks: it scans, waits for files to be finished, queues them. `uploads` threads send.
 // Files are distinguished by stamp (device, inode, size, time of change), so that a renamed file is the same, a changed
-// one is another, and "stands still" means: no other stamp was seen under its name.
+// one is another, and "does not change" means: no other stamp was seen under its name.
 #include "skewscope/ship.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include <set>
 #include <thread>
 
-#include "gentle.h"
+#include "growing_logs.h"
 #include "left_out.h"
 #include "plan.h"
 #include "rank_claims.h"
@@ -53,7 +53,9 @@ class Agent {
       : options_(options),
         base_(std::move(base)),
         state_directory_(std::move(state_directory)),
-        ledger_(state_directory_, fmt::format("{} {} {} {}", base_, options.job, options.capture, options.digest)),
+        target_(fmt::format("{} {} {} {}", base_, options.job, options.capture, options.digest)),
+        ledger_(state_directory_, target_),
+        logs_(options, state_directory_, target_),
         pace_(options.rate_bytes_per_s),
         cpu_(0.01 * options.cpu_percent),
         stop_(std::move(stop)) {}
@@ -62,6 +64,7 @@ class Agent {
     become_gentle();
     std::vector<std::thread> workers;
     for (int i = 0; i < options_.uploads; ++i) workers.emplace_back([this] { work(); });
+    workers.emplace_back([this] { send_logs(); });
     find_spooled();
     look_until_done();
     stopping_ = true;
@@ -113,7 +116,7 @@ class Agent {
         next_look = now + kLook;
       }
       tell_progress(now);
-      if (options_.once && scanned && all_decided()) return remove_renamed();
+      if (options_.once && scanned && logs_.all_decided() && all_decided()) return remove_renamed();
       if (now >= next_sweep) {
         ledger_.sweep(std::time(nullptr));
         next_sweep = now + kSweep;
@@ -131,29 +134,25 @@ class Agent {
 
   void look_around() {
     const auto began = Clock::now();
-    if (!options_.once) watcher_.watch(folders_of(options_.paths));
-    const Scan found = scan(options_.paths, state_directory_);
+    std::vector<std::string> folders = folders_of(options_.paths);
+    if (!options_.dumps.empty()) folders.push_back(folder_of_dumps(options_.dumps));
+    if (!options_.once) watcher_.watch(folders);
+    const Scan found = scan(options_.paths, state_directory_, options_.dumps);
     const std::lock_guard lock(mutex_);
     ++scan_;
-    for (const Candidate& file : found.files) meet(file);
+    for (const Candidate& file : found.files) {
+      if (!logs_.takes(file)) meet(file);
+    }
     for (const std::string& line : left_out_.take(found)) say(Severity::warning, line);
     for (auto entry = seen_.begin(); entry != seen_.end();) {
       const Seen& seen = entry->second;
       const bool gone =
-          seen.scan != scan_ && !seen.spooled && seen.state != Seen::State::queued && !may_be_there(seen.file);
+          seen.scan != scan_ && !seen.spooled && seen.state != Seen::State::queued && !left_out_.may_hide(seen.file);
       if (gone) claims_.forget(seen.file);
       entry = gone ? seen_.erase(entry) : std::next(entry);
     }
     for (const int rank : waiting_ranks()) go_on_with(rank);
     next_scan_allowed_ = Clock::now() + kScanShare * (Clock::now() - began);
-  }
-
-  // In a folder that could not be listed.
-  bool may_be_there(const Candidate& file) const {
-    struct stat status {};
-    if (left_out_.last().unlisted.empty()) return false;
-    if (lstat(file.path.c_str(), &status) == 0) return stamp_of(status) == file.stamp;
-    return errno != ENOENT && errno != ENOTDIR;
   }
 
   void meet(const Candidate& file) {
@@ -175,7 +174,8 @@ class Agent {
 
   // Its agent ended before it could, it was renamed meanwhile, or somebody had it open.
   void remove_accepted(const Candidate& file) const {
-    if (options_.delete_source) remove_source(file.path, file.stamp, ledger_.aside_path(file.stamp));
+    if (options_.delete_source && !rank_of_dump(file.path, options_.dumps))
+      remove_source(file.path, file.stamp, ledger_.aside_path(file.stamp));
   }
 
   // With --once: what has another name now than when it was found.
@@ -210,21 +210,16 @@ class Agent {
     const int descriptor = open(seen.file.path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (descriptor < 0) {
       if (ledger_.load(seen.file.stamp)) return enqueue(key, seen);  // its own name may be gone
-      if (options_.once) leave(seen, "cannot be opened");
+      if (options_.once) seen.leave("cannot be opened");
       return;
     }
     const Writing writing = is_written(descriptor);
     close(descriptor);
     if (writing == Writing::yes) {
-      if (options_.once) leave(seen, "is being written");
+      if (options_.once) seen.leave("is being written");
       return;
     }
     if (writing == Writing::no || Clock::now() - seen.since >= options_.settle) enqueue(key, seen);
-  }
-
-  static void leave(Seen& seen, std::string reason) {
-    seen.state = Seen::State::left;
-    seen.reason = std::move(reason);
   }
 
   void lose_patience(Seen& seen) {
@@ -260,12 +255,21 @@ class Agent {
     return true;
   }
 
+  bool may_go_on() {
+    return cpu_.rest([this] { return !stopping_; });
+  }
+
+  void send_logs() {
+    Client client(client_options(options_, base_), pace_, [this] { return may_go_on(); });
+    logs_.run(
+        client, [this] { return may_go_on(); },
+        [this](Severity severity, const std::string& line) { say(severity, line); });
+  }
+
   void work() {
     const auto not_stopped = [this] { return !stopping_; };
-    const auto go_on = [this, not_stopped] { return cpu_.rest(not_stopped); };
-    Client client({base_, options_.ca_file, options_.pin, options_.token_file, options_.certificate,
-                   options_.private_key, options_.silence, options_.rate_bytes_per_s},
-                  pace_, go_on);
+    const auto go_on = [this] { return may_go_on(); };
+    Client client(client_options(options_, base_), pace_, go_on);
     std::mt19937_64 engine{std::random_device{}()};
     Worker worker{options_,
                   ledger_,
@@ -291,7 +295,7 @@ class Agent {
       lock.unlock();
       worker.claim = [&](int rank) { return claims_.claim(turn, rank, file, not_stopped); };
       const Delivery delivery = deliver(file, worker);
-      claims_.end_turn(turn, delivery.rank, file, verdict_of(delivery.end));
+      claims_.end_turn(turn, delivery.rank, file, verdict_of(delivery.end, options_.once));
       lock.lock();
       quiet_since_ = Clock::now();
       Seen& settled = seen_.at(key);
@@ -300,13 +304,6 @@ class Agent {
       const bool waits = delivery.end == Delivery::End::waits && claims_.must_wait(settled.rank, settled.file);
       if (settled.rank >= 0 && !waits) go_on_with(settled.rank);
     }
-  }
-
-  RankClaims::Verdict verdict_of(Delivery::End end) const {
-    using Verdict = RankClaims::Verdict;
-    if (end == Delivery::End::accepted) return Verdict::accepted;
-    const bool comes_again = end == Delivery::End::waits || (end == Delivery::End::unreadable && !options_.once);
-    return comes_again ? Verdict::undecided : Verdict::not_accepted;
   }
 
   std::set<int> waiting_ranks() const {
@@ -349,7 +346,8 @@ class Agent {
   Shipped result() {
     const std::lock_guard lock(mutex_);
     for (const std::string& reason : left_out_.last().empty) say(Severity::warning, reason);
-    left_out_.add_to(shipped_, seen_.empty());
+    logs_.add_to(shipped_);
+    left_out_.add_to(shipped_, seen_.empty() && shipped_.files + shipped_.before == 0);
     for (const auto& [key, seen] : seen_) {
       const std::string line = seen.file.path + ": " + (seen.reason.empty() ? "not finished" : seen.reason);
       if (seen.state == Seen::State::bad) shipped_.bad.push_back(line);
@@ -361,8 +359,9 @@ class Agent {
   }
 
   const ShipOptions& options_;
-  const std::string base_, state_directory_;
+  const std::string base_, state_directory_, target_;
   Ledger ledger_;
+  GrowingLogs logs_;
   Pace pace_;
   CpuShare cpu_;
   RankClaims claims_;

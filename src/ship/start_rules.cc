@@ -9,8 +9,9 @@
 #include <filesystem>
 #include <vector>
 
-#include "client.h"
+#include "http/client.h"
 #include "scan.h"
+#include "skewscope/base/named_host.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/ingest.h"
 #include "skewscope/ingest/whole_trace.h"
@@ -73,8 +74,11 @@ Result<Done> check_target(const ShipOptions& options) {
 }
 
 Result<Done> check_options(const ShipOptions& options) {
-  if (options.paths.empty()) return misuse("no path to send from");
+  if (options.paths.empty() && options.dumps.empty()) return misuse("no path to send from");
   if (auto fine = check_target(options); !fine.ok()) return fine.error();
+  if (!options.host.empty() && !is_host_name(options.host)) {
+    return misuse(fmt::format("--host {} is no name of a machine", options.host));
+  }
   if (options.world_size && (*options.world_size < 1 || *options.world_size > kMostRanks)) {
     return misuse(fmt::format("--world-size {} is not a number of ranks", *options.world_size));
   }
@@ -96,8 +100,8 @@ Result<Done> check_options(const ShipOptions& options) {
 }
 
 Result<std::string> make_state_directory(const ShipOptions& options) {
-  const std::string directory = options.state_directory.empty() ? folders_of(options.paths).front() + "/.skewscope-ship"
-                                                                : options.state_directory;
+  const std::string first = options.paths.empty() ? folder_of_dumps(options.dumps) : folders_of(options.paths).front();
+  const std::string directory = options.state_directory.empty() ? first + "/.skewscope-ship" : options.state_directory;
   std::error_code failed;
   for (const char* part : {"/items", "/held", "/digests"}) {
     if (!failed) fs::create_directories(directory + part, failed);

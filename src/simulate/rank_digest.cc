@@ -80,20 +80,34 @@ GpuWork work_of(OpClass what) {
 
 }  // namespace
 
-RankDigest::RankDigest(const Job& job, int32_t rank, const std::string& directory, const std::string& final_directory)
+RankDigest::RankDigest(const Job& job, int32_t rank, const std::string& directory, const std::string& final_directory,
+                       const NodeFormat* format)
     : job_(job),
       rank_(rank),
       clock_(job.clocks[static_cast<size_t>(rank)]),
       layout_(make_layout(job, rank)),
       file_name_(fmt::format("rank{}_trace.json{}", rank, kDigestSuffix)),
-      path_(directory + "/" + file_name_) {
+      path_(directory + "/" + file_name_),
+      format_(format) {
+  kept_.rank = rank;
+  kept_.node = job.topology.node(rank);
+  kept_.process = layout_.pid;
+  kept_.main_thread = layout_.host(false).tid;
+  kept_.backward_thread = layout_.autograd_tid;
   describe_rank(final_directory);
+  if (format_ != nullptr && format_->own_file != nullptr) {
+    file_name_ = format_->own_file(file_, kept_.process);
+  } else if (format_ != nullptr) {
+    file_name_ = name_of_node_file(*format_, kept_.node);
+    if (job.options.gpus_per_node > 1) file_name_ += '#' + format_->part(kept_);
+  }
   for (const Op& op : job.program(rank).ops) facts_.push_back(facts_of(op));
 }
 
 void RankDigest::describe_rank(const std::string& final_directory) {
   RankEvidence& evidence = file_.evidence;
   file_.kind = ContentKind::rank_trace;
+  file_.format = "kineto json";
   evidence.file = fmt::format("{}/rank{}_trace.json", final_directory, rank_);
   evidence.folder = std::filesystem::absolute(final_directory).lexically_normal().string();
   evidence.host = fmt::format("node{}", job_.topology.node(rank_));
@@ -107,7 +121,7 @@ void RankDigest::describe_rank(const std::string& final_directory) {
     if (row < 0) continue;
     const Group& group = job_.topology.groups[static_cast<size_t>(row)];
     const auto size = static_cast<int64_t>(group.ranks.size());
-    evidence.distributed.groups.push_back({group.name, group.description, size, listed(group), ""});
+    evidence.distributed.groups.push_back({group.name, group.description, size, listed(group), -1, ""});
     evidence.largest_group = std::max(evidence.largest_group, size);
     if (axis == Axis::world) {
       evidence.default_group_size = size;
@@ -129,7 +143,8 @@ RankDigest::OpFacts RankDigest::facts_of(const Op& op) {
   }
   if (op.what == OpClass::kernel) {
     facts.kernel = kernel_number(name_of(op, facts.spelling));
-    facts.grid = grid_number(fmt::format("[{}, 1, 1]", grid_of(op)));
+    facts.blocks = grid_of(op);
+    facts.grid = grid_number(fmt::format("[{}, 1, 1]", facts.blocks));
   }
   facts.name = file_.linked.strings.intern(name_of(op, facts.spelling));
   return facts;
@@ -203,7 +218,11 @@ void RankDigest::add_operation(int32_t step, const Op& op, const OpFacts& facts,
   call.gpu_row = static_cast<int32_t>(gpu.size());
   call.stream = facts.stream;
   if (op.what == OpClass::communication) add_call(step, op, facts, call);
+  if (op.what == OpClass::communication && format_ != nullptr) {
+    kept_.waits.push_back(std::max<int64_t>(0, local(times.all_arrived) - call.start));
+  }
   if (op.what == OpClass::kernel) count_grid(facts, call.duration_ns);
+  if (format_ != nullptr) kept_.blocks.push_back(facts.blocks);
   gpu.start.push_back(call.start);
   gpu.duration_ns.push_back(call.duration_ns);
   gpu.work.push_back(facts.work);
@@ -318,6 +337,11 @@ bool RankDigest::finish() {
   }
   file_.evidence.first_event = trace.first_event;
   file_.evidence.last_event = trace.last_event;
+  if (format_ != nullptr) {
+    kept_.file = std::move(file_);
+    kept_.lost_launches = std::move(lost_kernels_);
+    return true;
+  }
   TraceSink sink(path_, "");
   const bool written = sink.write(to_digest(file_)) && sink.close();
   file_ = TraceFile();
@@ -337,6 +361,7 @@ void RankDigest::sort_rows() {
   for (int32_t& launch : gpu.launch) launch = new_launch[static_cast<size_t>(launch)];
   for_each_column(launches, [&](auto& column) { reorder(by_launch, column); });
   for_each_column(gpu, [&](auto& column) { reorder(by_start, column); });
+  if (format_ != nullptr) reorder(by_start, kept_.blocks);
   sort_calls(inverse(by_start));
 }
 
@@ -349,6 +374,7 @@ void RankDigest::sort_calls(const std::vector<int32_t>& new_row) {
   });
   reorder(order, calls);
   reorder(order, file_.linked.open_calls);
+  if (format_ != nullptr) reorder(order, kept_.waits);
   const std::vector<int32_t> new_call = inverse(order);
   Column<SplitPart>& splits = file_.linked.trace.splits;
   for (SplitPart& part : splits) part.call = new_call[static_cast<size_t>(part.call)];

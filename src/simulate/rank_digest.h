@@ -1,4 +1,5 @@
-// Makes one rank's digest, without the text: what a reader would have found in the trace that RankWriter writes.
+// Makes one rank's digest, without the text: what a reader would have found in the trace that RankWriter writes; or
+// keeps it for a file of another format.
 #pragma once
 
 #include <map>
@@ -10,27 +11,27 @@
 #include "document.h"
 #include "rank_output.h"
 #include "skewscope/model/trace_file.h"
+#include "src/simulate/formats/simulated_rank.h"
 
 namespace skewscope::simulate {
 
 class RankDigest : public RankOutput {
  public:
   // `directory`: where files are written; `final_directory`: where the user will find them.
-  RankDigest(const Job& job, int32_t rank, const std::string& directory, const std::string& final_directory);
+  // `format`: of the file that take() is for; null: a digest is written.
+  RankDigest(const Job& job, int32_t rank, const std::string& directory, const std::string& final_directory,
+             const NodeFormat* format = nullptr);
 
   bool write_step(int32_t step, const RankStep& timeline) override;
   bool finish() override;
+  // After finish(), where there is a format.
+  SimulatedRank take() { return std::move(kept_); }
 
   const std::string& file_name() const override { return file_name_; }
   int64_t gpu_rows() const override { return gpu_rows_; }
   int64_t lost_rows() const override { return lost_rows_; }
 
  private:
-  struct LostLaunch {
-    LocalNs at;
-    bool by_collective;
-  };
-
   // What an operation is in every step.
   struct OpFacts {
     StringId name;
@@ -40,6 +41,7 @@ class RankDigest : public RankOutput {
     int32_t module = -1;         // row of LinkedTrace::modules
     uint32_t kernel = 0;         // of KernelGrid
     uint16_t grid = 0;
+    int32_t blocks = 0;
   };
 
   LocalNs local(int64_t true_ns) const { return {clock_.to_local(true_ns)}; }
@@ -71,6 +73,8 @@ class RankDigest : public RankOutput {
   int64_t gpu_rows_ = 0, lost_rows_ = 0;
   int64_t kernels_ = 0;  // launched
   std::vector<LostLaunch> lost_kernels_;
+  const NodeFormat* format_;
+  SimulatedRank kept_;
 };
 
 }  // namespace skewscope::simulate

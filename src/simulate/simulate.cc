@@ -14,6 +14,7 @@
 #include "rank_writer.h"
 #include "skewscope/base/whole_file.h"
 #include "skewscope/digest.h"
+#include "src/simulate/formats/simulated_rank.h"
 #include "timeline.h"
 #include "truth.h"
 
@@ -91,8 +92,13 @@ Result<Done> check_sizes(const SimulateOptions& o) {
                                            std::tuple{o.python_rows_per_kernel, "Python rows per kernel", 1000}}) {
     if (value < 0 || value > limit) return usage(fmt::format("simulate: {} is {}, must be 0..{}", name, value, limit));
   }
-  if (o.digests && (o.style < TraceStyle::era_d || o.vendor != TraceVendor::nvidia || !o.compression.empty())) {
-    return usage("simulate: digests are made in styles d and e, of nvidia, without compression");
+  if (!o.format.empty() && node_format(o.format) == nullptr) {
+    return usage(fmt::format("simulate: no format is called '{}'", o.format));
+  }
+  if (o.digests && !o.format.empty()) return usage("simulate: digests are of no other format");
+  const bool from_columns = o.digests || !o.format.empty();
+  if (from_columns && (o.style < TraceStyle::era_d || o.vendor != TraceVendor::nvidia || !o.compression.empty())) {
+    return usage("simulate: digests and other formats are made in styles d and e, of nvidia, without compression");
   }
   if (!(o.clock_offset_ms >= 0 && o.clock_offset_ms <= 1e9 && o.clock_drift_ppm >= 0 && o.clock_drift_ppm <= 1e4)) {
     return usage("simulate: clock offset must be 0..1e9 ms and drift 0..1e4 ppm");
@@ -183,8 +189,9 @@ Result<Done> check_products(const SimulateOptions& o) {
   return Done{};
 }
 
-// rank<N>_trace.json, plain, compressed or a digest.
+// rank<N>_trace.json, plain, compressed or a digest; a log of a process.
 bool is_trace_name(std::string_view name) {
+  if (name.starts_with("node") && name.ends_with(".log") && name.find("-pid") != name.npos) return true;
   constexpr std::string_view kHead = "rank", kTail = "_trace.json";
   for (const std::string_view suffix : {std::string_view(".gz"), std::string_view(".zst"), kDigestSuffix}) {
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
@@ -203,7 +210,7 @@ std::string foreign_entry(const fs::path& directory) {
     const std::string name = entry->path().filename().string();
     std::error_code ignored;
     const bool file = entry->symlink_status(ignored).type() == fs::file_type::regular;
-    if (file && (name == "truth.json" || is_trace_name(name))) continue;
+    if (file && (name == "truth.json" || is_trace_name(name) || is_name_of_node_file(name))) continue;
     if (first.empty() || name < first) first = name;
   }
   return error ? "." : first;
@@ -226,13 +233,38 @@ Result<Done> check_target(const SimulateOptions& options) {
   return Done{};
 }
 
+// One file a node, or one a rank.
+bool write_nodes(const Job& job, const NodeFormat& format, const std::vector<std::unique_ptr<RankOutput>>& outputs,
+                 const std::string& directory) {
+  std::atomic<bool> fine{true};
+  tbb::parallel_for(int32_t{0}, job.options.nodes, [&](int32_t node) {
+    std::vector<SimulatedRank> ranks;
+    for (int32_t rank = 0; rank < job.topology.ranks; ++rank) {
+      if (job.topology.node(rank) != node || !job.trait(rank).has_file) continue;
+      ranks.push_back(static_cast<RankDigest&>(*outputs[static_cast<size_t>(rank)]).take());
+    }
+    if (format.own_file == nullptr) {
+      if (!ranks.empty() && !format.write(ranks, directory + "/" + name_of_node_file(format, node))) fine = false;
+      return;
+    }
+    for (SimulatedRank& rank : ranks) {
+      const std::string path = directory + "/" + format.own_file(rank.file, rank.process);
+      std::vector<SimulatedRank> alone;
+      alone.push_back(std::move(rank));
+      if (!format.write(alone, path)) fine = false;
+    }
+  });
+  return fine;
+}
+
 // `directory`: where the job is written; `final_directory`: where it will be.
 bool write_job(const Job& job, const std::string& directory, const std::string& final_directory,
                const std::function<void(int64_t steps)>& stepped) {
   std::vector<std::unique_ptr<RankOutput>> outputs;
+  const NodeFormat* format = node_format(job.options.format);
   for (int32_t rank = 0; rank < job.topology.ranks; ++rank) {
-    if (job.options.digests) {
-      outputs.push_back(std::make_unique<RankDigest>(job, rank, directory, final_directory));
+    if (job.options.digests || format != nullptr) {
+      outputs.push_back(std::make_unique<RankDigest>(job, rank, directory, final_directory, format));
     } else {
       outputs.push_back(std::make_unique<RankWriter>(job, rank, directory));
     }
@@ -260,6 +292,7 @@ bool write_job(const Job& job, const std::string& directory, const std::string& 
     if (stepped) stepped(step + 1);
   }
   for_each_output([](int32_t, RankOutput& output) { return output.finish(); });
+  if (fine && format != nullptr && !write_nodes(job, *format, outputs, directory)) fine = false;
   return fine && truth.finish(outputs);
 }
 

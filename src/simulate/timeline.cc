@@ -125,7 +125,7 @@ void TimelineEngine::schedule_host(int32_t rank) {
     times.launch = now + static_cast<int64_t>((communication ? 22'000 : 2'400) * pace);
     times.launched = times.launch + static_cast<int64_t>((communication ? 7'000 : 3'200) * pace);
     times.done = times.launched + static_cast<int64_t>((communication ? 9'000 : 1'300) * pace);
-    times.start = times.end = -1;
+    times.start = times.end = times.all_arrived = -1;
     now = times.done + 600;
   }
   step.sync_begin = now + 1000;
@@ -215,6 +215,7 @@ void TimelineEngine::finish(Instance& instance) {
         position_bias_[static_cast<size_t>(instance.group)][position] +
         static_cast<int64_t>(static_cast<double>(job_.options.exit_jitter_ns) * random.exponential());
     const auto whole = transfer + static_cast<double>(std::min(spread, kSpreadLimit * job_.options.exit_jitter_ns));
+    own_times(i).all_arrived = last_arrival;
     own_times(i).end = last_arrival + std::llround(factor * whole);
   }
   awake_.insert(awake_.end(), instance.sleepers.begin(), instance.sleepers.end());

@@ -13,6 +13,7 @@ namespace skewscope::simulate {
 struct OpTimes {
   int64_t begin = 0, launch = 0, launched = 0, done = 0;  // on the host
   int64_t start = -1, end = -1;                           // on the GPU
+  int64_t all_arrived = -1;                               // of communication: when its last member was there
 };
 
 // Level k of n, counted from outside, between outer and inner: how the rows of one operation nest on the host.

@@ -3,6 +3,7 @@
 
 #include "skewscope/summarize.h"
 #include "src/summarize/gpu/gpu_timeline.h"
+#include "src/summarize/gpu/hlo_sums.h"
 #include "src/summarize/gpu/host_calls.h"
 #include "src/summarize/gpu/kernel_shapes.h"
 #include "src/summarize/gpu/rank_tables.h"
@@ -48,6 +49,8 @@ RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings, co
   tables.calls = summarize::host_call_totals(trace, detail->host, HostKind::call, strings);
   tables.overheads = summarize::host_call_totals(trace, detail->host, HostKind::overhead, strings);
   tables.utilization = summarize::utilization_of(trace, *detail);
+  summarize::add_hlo_operations(trace.gpu, *detail, strings, tables);
+  summarize::add_profiler_work(trace, detail->host, strings, tables);
   return tables;
 }
 

@@ -9,6 +9,7 @@
 #include "src/summarize/operators/stack_sums.h"
 #include "src/summarize/operators/work_sums.h"
 #include "src/summarize/path/critical_path.h"
+#include "src/summarize/path/execution_summary.h"
 
 namespace skewscope {
 
@@ -38,7 +39,10 @@ OperatorTables tabulate_operators(const RankTrace& trace, const RankDetail& deta
     summarize::add_compiled(view, tables);
     summarize::add_graphs(view, tables);
   }
-  if (options.critical_path) summarize::add_critical_path(view, tables);
+  if (options.critical_path) {
+    summarize::add_critical_path(view, tables);
+    summarize::add_execution_summary(view, tables);
+  }
   return tables;
 }
 

@@ -141,7 +141,10 @@ void add_launched(RankTrace& trace, int64_t launch, int64_t start, int64_t end) 
   trace.gpu.device.push_back(0);
   trace.gpu.stream.push_back(7);
   trace.gpu.launch.push_back(launch < 0 ? -1 : static_cast<int32_t>(trace.launches.start.size()));
-  if (launch >= 0) trace.launches.start.push_back(LocalNs{launch});
+  if (launch < 0) return;
+  trace.launches.start.push_back(LocalNs{launch});
+  trace.launches.duration_ns.push_back(1);
+  trace.launches.thread.push_back(1);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The table of finding codes, and its page configs/findings.md. SKEWSCOPE_WRITE=1 writes the page anew.
-#include "skewscope/base/finding_codes.h"
+#include "skewscope/base/finding_code.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>

@@ -20,7 +20,7 @@ struct Trace {
     detail.threads.push_back({1, 1, "python3", "CPU", "thread 1"});
     detail.has_python = true;
     detail.arguments.push_back({strings.intern("[[8, 16], [16, 4]]"), strings.intern("[\"float\", \"float\"]"),
-                                StringId(), StringId(), StringId(), StringId()});
+                                StringId(), StringId(), StringId(), StringId(), StringId()});
     for (int32_t i = 0; i < operators; ++i) add(i);
   }
 

@@ -11,8 +11,8 @@ using namespace skewscope::test;
 
 namespace {
 
-const std::vector<std::string> kCommands = {"report", "rank",     "scale", "compare", "inspect",   "merge",
-                                            "digest", "simulate", "help",  "version", "completion"};
+const std::vector<std::string> kCommands = {"report", "rank", "scale",    "compare", "inspect", "merge",
+                                            "digest", "hang", "simulate", "help",    "version", "completion"};
 
 bool is_installed(const std::string& tool) {
   if (std::system(("command -v " + tool + " > /dev/null").c_str()) == 0) return true;

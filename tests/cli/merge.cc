@@ -127,8 +127,8 @@ TEST_CASE("every finding with a place in time has an excerpt that holds its call
   std::set<std::string> findings;
   const auto said = nlohmann::json::parse(sampled.out);
   for (const auto& window : said.at("windows")) findings.insert(window.at("finding"));
-  CHECK(findings ==
-        std::set<std::string>{"incomplete-instances", "straggler", "straggler-chain", "unmatched-alone", "worst-wait"});
+  CHECK(findings == std::set<std::string>{"exposed-transfer", "incomplete-instances", "launch-bound", "straggler",
+                                          "straggler-chain", "unmatched-alone", "worst-wait"});
 }
 
 TEST_CASE("stragglers are listed as the report orders them, whenever their moments were") {

@@ -108,7 +108,8 @@ TEST_CASE("rank says so when a trace holds no GPU rows") {
   const Outcome text = place().run("rank cpu/rank1_trace.json");
   CHECK(text.code == 0);
   CHECK(says(text.out, "no GPU rows"));
-  CHECK_FALSE(says(text.out, "Step  "));
+  CHECK(says(text.out, "CPU ops"));
+  CHECK_FALSE(says(text.out, "Stream "));
 }
 
 TEST_CASE("rank -o leaves a whole directory: document, tables, summary, diagnostics, COMPLETE last") {

@@ -45,6 +45,8 @@ TEST_CASE("every field of a file survives its digest") {
   CHECK((e.first_event == f.first_event && e.last_event == f.last_event));
   const RankTrace &t = after.linked.trace, &u = before.linked.trace;
   CHECK((t.file == u.file && t.host == u.host && t.device == 3 && t.device_name == "NVIDIA H100"));
+  CHECK((t.calls_only && t.durations_only));
+  CHECK(t.one_of == 8);
   CHECK((t.resolution_ns == 1000 && t.has_cpu_ops && t.vendor == GpuVendor::nvidia));
   CHECK((t.gpu.start == u.gpu.start && t.gpu.duration_ns == u.gpu.duration_ns && t.gpu.work == u.gpu.work));
   CHECK((t.gpu.device == u.gpu.device && t.gpu.stream == u.gpu.stream && t.gpu.launch == u.gpu.launch));
@@ -60,6 +62,7 @@ TEST_CASE("every field of a file survives its digest") {
   CHECK((c.out_elements == 4096 && c.peer == Rank(5) && c.seq == 77 && c.comms_id == d.comms_id && c.step == 12));
   CHECK((c.launch_start == d.launch_start && c.launch_duration_ns == 3 && c.launched));
   CHECK((c.phase == CallPhase::backward && c.module == 1));
+  CHECK((c.algorithm == Algorithm::nvls && c.protocol == Protocol::ll128));
   CHECK(after.linked.modules == std::vector<std::string>{"layers.0", "layers.3"});
   CHECK((!t.grids.empty() && t.grids == u.grids));
   REQUIRE(t.messages.size() == 2);

@@ -5,24 +5,33 @@
 
 namespace skewscope::test {
 
-inline TraceFile small_file() {
-  TraceFile file;
-  file.kind = ContentKind::rank_trace;
-  file.compression = "gzip";
-  file.job_name = "pretrain";
-  file.bytes = 123'456;
-  file.events = 789;
-  RankEvidence& e = file.evidence;
-  e.file = "traces/rank3.json.gz";
+inline RankEvidence small_evidence() {
+  RankEvidence e;
+  e.file = "traces/node0.sqlite#pid7";
+  e.part = "pid7";
+  e.place = 1;
+  e.parts = 2;
   e.folder = "/data/traces";
   e.host = "node1";
   e.gpus = 8;
-  e.distributed = {true, false, 3, 8, "nccl", {{"0", "default_pg", 8, {0, 1, 2, 3, 4, 5, 6, 7}, ""}}};
+  e.distributed = {true, false, 3, 8, "RANK", 1, "nccl", {{"0", "default_pg", 8, {0, 1, 2, 3, 4, 5, 6, 7}, 3, ""}}};
   e.symmetric_rank = 3;
   e.default_group_size = e.largest_group = 8;
   e.call_groups = {{3, 7}, {0, 1, 2, 3}};
   e.first_event = {1'700'000'000'000'000'010};
   e.last_event = {1'700'000'000'000'000'090};
+  return e;
+}
+
+inline TraceFile small_file() {
+  TraceFile file;
+  file.kind = ContentKind::rank_trace;
+  file.format = "nsight systems sqlite";
+  file.compression = "gzip";
+  file.job_name = "pretrain";
+  file.bytes = 123'456;
+  file.events = 789;
+  const RankEvidence& e = file.evidence = small_evidence();
 
   LinkedTrace& l = file.linked;
   const StringId gemm = l.strings.intern("sm90_gemm"), reduce = l.strings.intern("ncclDevKernel_AllReduce");
@@ -32,6 +41,8 @@ inline TraceFile small_file() {
   t.device = 3;
   t.device_name = "NVIDIA H100";
   t.resolution_ns = 1000;
+  t.calls_only = t.durations_only = true;
+  t.one_of = 8;
   t.first_event = e.first_event;
   t.last_event = e.last_event;
   t.gpu.start = {{1'700'000'000'000'000'020}, {1'700'000'000'000'000'050}, {1'700'000'000'000'000'060}};
@@ -63,6 +74,8 @@ inline TraceFile small_file() {
   call.launched = true;
   call.phase = CallPhase::backward;
   call.module = 1;
+  call.algorithm = Algorithm::nvls;
+  call.protocol = Protocol::ll128;
   CollectiveCall batch;
   batch.start = batch.launch_start = {1'700'000'000'000'000'055};
   batch.duration_ns = 4;

@@ -1,5 +1,5 @@
 // What a gatherer answers, as the agent reads it: lines of a head, then pieces of a body.
-#include "src/ship/reply.h"
+#include "src/ship/http/reply.h"
 
 #include <algorithm>
 

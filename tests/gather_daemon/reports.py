@@ -50,6 +50,25 @@ class Reports(unittest.TestCase):
         line = [line for line in daemon.log_lines() if line["event"] == "report"][0]
         self.assertEqual((line["job"], line["exit_code"]), ("sim", 0))
 
+    def test_files_of_other_tracers_that_hold_the_ranks_of_a_node_count_for_all_of_them_and_are_reported(self):
+        daemon = self.daemon()
+        for tracer in ("nsys", "xplane"):
+            with self.subTest(tracer):
+                traces = self.traces / tracer
+                subprocess.run([PROGRAM, "simulate", "-q", "-o", traces, "--nodes", "2", "--gpus", "4", "--steps", "3", "--format",
+                                tracer], check=True)
+                for node in (0, 1):  # nothing in the files says at little cost which ranks they hold: their names do
+                    file, = traces.glob(f"node{node}.*")
+                    file.rename(traces / f"rank{4 * node}_{file.name}")
+                sent = subprocess.run([PROGRAM, "ship", traces, "--to", daemon.url, "--job", tracer, "--once", "--settle", "0",
+                                       "--world-size", "8", "--rank-regex", "rank(?<rank>[0-9]+)_"], capture_output=True, text=True)
+                self.assertEqual(sent.returncode, 0, sent.stderr)
+                state = daemon.wait_for_job(lambda job: job["report_state"] in ("complete", "failed"), tracer)
+                self.assertEqual((state["report_state"], state["arrived"]), ("complete", 8), daemon.log_text())
+                job = daemon.ask("GET", f"/v1/jobs/{tracer}/report.json").json()["job"]
+                self.assertEqual(job["ranks_present"], list(range(8)))
+                self.assertEqual(job["hosts"], ["node0", "node1"])
+
     def test_an_ended_job_has_a_report_without_its_missing_rank_and_another_when_that_arrives(self):
         daemon = self.daemon("--deadline-after-end", 1, "--debounce", 1)
         daemon.ask("PUT", "/v1/jobs/part", body=b'{"world_size": 4}')

@@ -100,7 +100,8 @@ class ContentBuilder {
 
   void group(const std::string& name, const std::vector<int64_t>& ranks) {
     const int64_t size = static_cast<int64_t>(ranks.size());
-    content_.distributed.groups.push_back({name, name == "0" ? "default_pg" : "undefined", size, RankRuns(ranks), ""});
+    content_.distributed.groups.push_back(
+        {name, name == "0" ? "default_pg" : "undefined", size, RankRuns(ranks), -1, ""});
   }
 
   // With all that was added. Rows that kernel() and launch() gave can be changed until then.

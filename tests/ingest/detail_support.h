@@ -75,8 +75,8 @@ inline std::string details_as_text(const LinkedTrace& linked) {
                        d.host.arguments[i], d.host.sequence[i], d.host.forward_thread[i]);
   }
   for (const ArgumentSet& a : d.arguments) {
-    out += fmt::format("arguments {} {} {} {} {} {}\n", text(a.dims), text(a.types), text(a.strides), text(a.values),
-                       text(a.kernel_file), text(a.kernel_backend));
+    out += fmt::format("arguments {} {} {} {} {} {} {}\n", text(a.dims), text(a.types), text(a.strides), text(a.values),
+                       text(a.kernel_file), text(a.kernel_backend), text(a.call_stack));
   }
   for (const KernelShape& s : d.shapes) {
     out +=

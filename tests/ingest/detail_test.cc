@@ -339,3 +339,15 @@ TEST_CASE("allocations and frees are kept by time, with what is held after each;
   CHECK(events.thread == std::vector<int32_t>{0, 0, 0});
   CHECK(linked.detail->host.size() == 1);
 }
+
+TEST_CASE("operators of PyTorch 1.8 to 1.12 keep their call stack; one that is empty is none") {
+  const LinkedTrace linked = link_with_details(trace_of(
+      host("cpu_op", "aten::mm", "7", "1", "1", args(R"("Call stack": "model.py(3): forward;train.py(9): main;")")) +
+      "," + host("cpu_op", "aten::add", "7", "3", "1", args(R"("Input Dims": [[8]], "Call stack": "")")) + "," +
+      host("cpu_op", "aten::mul", "7", "5", "1", args(R"("Call stack": "")"))));
+  const RankDetail& detail = *linked.detail;
+  CHECK(detail.host.arguments == std::vector<int32_t>{0, 1, -1});
+  REQUIRE(detail.arguments.size() == 2);
+  CHECK(linked.strings.view(detail.arguments[0].call_stack) == "model.py(3): forward;train.py(9): main;");
+  CHECK_FALSE(detail.arguments[1].call_stack.known());
+}

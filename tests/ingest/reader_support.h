@@ -37,14 +37,14 @@ class TempFile {
 
 inline FileContent read_file(const std::string& file, const ReadSettings& settings = {}) {
   MemoryBudget budget(0);
-  return KinetoReader(settings).read(file, budget).value();
+  return std::move(KinetoReader(settings).read(file, budget).value().front());
 }
 
 // Through the public entrance, as any file.
 inline FileContent read_any(const std::string& bytes) {
   const TempFile file(bytes);
   MemoryBudget budget(0);
-  return TraceReaders().read(file.path(), budget).value();
+  return std::move(TraceReaders().read(file.path(), budget).value().front());
 }
 
 inline FileContent read_text(const std::string& bytes, const ReadSettings& settings = {}) {

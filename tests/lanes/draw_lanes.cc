@@ -21,7 +21,12 @@ struct LaneJob {
     decomposition.traces.resize(static_cast<size_t>(ranks));
     blame.traces.resize(static_cast<size_t>(ranks));
   }
-  WorkLanes draw() { return draw_lanes(built.done(), clocks, decomposition, blame); }
+  WorkLanes draw() {
+    const JobTrace& job = built.done();
+    std::vector<IdleTimes> idle;
+    for (const RankTrace& trace : job.traces) idle.push_back(idle_times(trace, job.traces.size()));
+    return draw_lanes(job, clocks, decomposition, blame, idle);
+  }
 };
 
 int64_t busy_ns(const WorkLane& lane) {
@@ -113,4 +118,63 @@ TEST_CASE("all ranks of a small job have a lane, and a quarter of them is named 
   CHECK(lanes.lanes[5].reason == LaneReason::culprit);
   CHECK(lanes.lanes[2].reason == LaneReason::victim);
   CHECK(lanes.lanes[0].reason == LaneReason::whole_job);
+}
+
+namespace {
+
+// A kernel that was launched, in microseconds.
+void launched(RankTrace& trace, double launch, double start, double end) {
+  trace.launches.start.push_back(LocalNs{static_cast<int64_t>(launch * 1000)});
+  trace.launches.duration_ns.push_back(1000);
+  GpuEvents& gpu = trace.gpu;
+  gpu.start.push_back(LocalNs{static_cast<int64_t>(start * 1000)});
+  gpu.duration_ns.push_back(static_cast<int64_t>((end - start) * 1000));
+  gpu.work.push_back(GpuWork::compute);
+  gpu.name.push_back(StringId(0));
+  gpu.device.push_back(0);
+  gpu.stream.push_back(7);
+  gpu.launch.push_back(static_cast<int32_t>(trace.launches.size()) - 1);
+}
+
+std::string idle_of(const RankTrace& trace) {
+  std::string text;
+  for (const IdleStretch& one : idle_times(trace, 1).stretches) {
+    text += (text.empty() ? "" : ", ") + std::to_string(one.begin.ns / 1000) + "-" + std::to_string(one.end.ns / 1000) +
+            " " + to_string(one.cause);
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a GPU that was idle waited for its host, for what the host had waited for, or for something else") {
+  RankTrace trace;
+  launched(trace, 0, 10, 20);
+  launched(trace, 30, 40, 50);     // launched after the gap had begun
+  launched(trace, 5, 60, 70);      // launched in time, 10 us late
+  launched(trace, 6, 200, 210);    // launched in time, 130 us late
+  launched(trace, 230, 240, 250);  // the host had waited for the GPU until 212
+  trace.synchronizing.push_back({LocalNs{150'000}, 62'000});
+  CHECK(idle_of(trace) == "20-40 host, 50-60 launch_latency, 70-200 dependency, 210-240 synchronization");
+  trace.gpu.launch[1] = -1;
+  CHECK(idle_of(trace).starts_with("20-40 not_recorded"));
+}
+
+TEST_CASE("while a collective runs on the host the GPU waits for the peers of that call") {
+  JobBuilder built(1);
+  RankTrace& trace = built.trace(0);
+  launched(trace, 0, 10, 20);
+  launched(trace, 90, 100, 110);
+  built.call(0, built.communicator("gloo", {0, 1}), 30, 80).gpu_row = -1;
+  CHECK(idle_of(trace) == "20-30 host, 30-80 peer_call, 80-100 host");
+}
+
+TEST_CASE("of more gaps than a lane has room for the longest are kept, and how long the others are is said") {
+  RankTrace trace;
+  for (int32_t i = 0; i < 3000; ++i) launched(trace, 100.0 * i, 100.0 * i + 1, 100.0 * i + (i % 3 == 0 ? 20 : 90));
+  const IdleTimes idle = idle_times(trace, 1);
+  CHECK(idle.stretches.size() == kMostIdle);
+  CHECK(idle.left_out_ns == 11'000);
+  CHECK(std::count_if(idle.stretches.begin(), idle.stretches.end(),
+                      [](const IdleStretch& one) { return one.length_ns() == 81'000; }) == 1000);
 }

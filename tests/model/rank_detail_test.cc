@@ -34,6 +34,8 @@ RankDetail small_detail() {
   detail.gpu.caller = {1, -1};
   detail.gpu.place = {8, 9};
   detail.gpu.shape = {0, -1};
+  detail.operations.resize(1);
+  detail.gpu.operation = {0, -1};
   detail.gpu.bytes = {-1, -1};
   detail.gpu.gb_per_s = {-1, -1};
   detail.calls.name = detail.calls.dtype = detail.calls.group_name = detail.calls.group_ranks = {StringId()};

@@ -20,7 +20,9 @@ RankTrace trace_of(std::vector<StepRange> steps, std::vector<Row> rows) {
   std::vector<std::pair<Row, int32_t>> by_start;
   for (const Row& row : rows) {
     by_start.emplace_back(row, row.launched < 0 ? -1 : static_cast<int32_t>(trace.launches.start.size()));
-    if (row.launched >= 0) trace.launches.start.push_back(LocalNs{row.launched});
+    if (row.launched < 0) continue;
+    trace.launches.start.push_back(LocalNs{row.launched});
+    trace.launches.duration_ns.push_back(1);
   }
   std::stable_sort(by_start.begin(), by_start.end(),
                    [](const auto& a, const auto& b) { return a.first.start < b.first.start; });
@@ -173,4 +175,25 @@ TEST_CASE("steps and the rest lie end to end from the first row to the last end,
     CHECK(launched >= std::ssize(trace.launches.start));
     CHECK(launched <= std::ssize(trace.launches.start) + without_launch);
   }
+}
+
+TEST_CASE("a step knows how long its host launched and waited for the GPU; of several threads a moment counts once") {
+  RankTrace trace = trace_of({{1, {0}, 100}, {2, {100}, 100}}, {{10, 200, 250}, {12, 250, 300}, {150, 300, 350}});
+  trace.launches.duration_ns[0] = 5;  // from 10 to 15, and 12 to 20 on another thread: 10 in all
+  trace.launches.duration_ns[1] = 8;
+  trace.launches.duration_ns[2] = 4;
+  trace.synchronizing.push_back({LocalNs{80}, 50});  // across the border of the steps
+  const auto spans = step_spans(trace);
+  REQUIRE(spans.size() == 2);
+  CHECK(spans[0].host_launch_ns == 10);
+  CHECK(spans[0].host_wait_ns == 20);
+  CHECK(spans[1].host_launch_ns == 4);
+  CHECK(spans[1].host_wait_ns == 30);
+}
+
+TEST_CASE("of a trace without launches it is not known what the host did") {
+  const auto spans = host_step_spans(trace_of({{1, {0}, 100}}, {}));
+  REQUIRE(spans.size() == 1);
+  CHECK(spans[0].host_launch_ns == -1);
+  CHECK(spans[0].host_wait_ns == -1);
 }

@@ -17,20 +17,24 @@ TEST_CASE("metadata is read as it was written") {
   UploadMetadata sent;
   sent.job = "cluster-123.0.1";
   sent.capture = 2;
-  sent.rank = 1023;
+  sent.rank = 1016;
+  sent.ranks = 8;
   sent.filename = "rank \"1023\", \xc3\xa9.json";
   sent.sha256 = sha256("abc");
   sent.world_size = 1024;
   sent.replace = true;
+  sent.grows = true;
   const ParsedMetadata read = parse_upload_metadata(encode(sent));
   REQUIRE(read.problem == nullptr);
   CHECK(read.metadata.job == sent.job);
   CHECK(read.metadata.capture == 2);
-  CHECK(read.metadata.rank == 1023);
+  CHECK(read.metadata.rank == 1016);
+  CHECK(read.metadata.ranks == 8);
   CHECK(read.metadata.filename == sent.filename);
   CHECK(read.metadata.sha256 == sent.sha256);
   CHECK(read.metadata.world_size == 1024);
   CHECK(read.metadata.replace);
+  CHECK(read.metadata.grows);
 }
 
 TEST_CASE("keys that skewscope does not know are passed over, with or without a value") {
@@ -50,7 +54,10 @@ TEST_CASE("metadata that says nothing usable is refused, without being echoed") 
     CHECK(problem_of(pair("job", "j") + "," + pair("rank", rank)) == "rank is no valid number");
   }
   CHECK(problem_of(good + "," + pair("world_size", "0")) == "world_size is no valid number");
-  CHECK(problem_of(good + "," + pair("capture", "10000")) == "capture is no valid number");
+  CHECK(problem_of(good + "," + pair("ranks", "0")) == "ranks is no valid number");
+  CHECK(problem_of(pair("job", "j") + "," + pair("ranks", "9") + "," + pair("rank", "1048570")) ==
+        "ranks is no valid number");
+  CHECK(problem_of(good + "," + pair("capture", "100000000")) == "capture is no valid number");
   CHECK(problem_of(good + "," + pair("sha256", "abc")) == "sha256 is not 64 hexadecimal digits");
   CHECK(problem_of(good + "," + pair("filename", std::string(256, 'x'))) == "filename is too long");
 }
@@ -71,6 +78,12 @@ TEST_CASE("the first bytes of a file say what it is called") {
   CHECK(std::string(suffix_of_content("\x89skew")) == ".digest");
   CHECK(std::string(suffix_of_content("{\"traceEvents\"")) == ".json");
   CHECK(std::string(suffix_of_content("")) == ".json");
+  CHECK(std::string(suffix_of_content("SQLite format 3")) == ".sqlite");
+  CHECK(std::string(suffix_of_content("\n\x0f\x12\x04")) == ".xplane.pb");
+  CHECK(std::string(suffix_of_content("\n\x0f\x40\x04")) == ".pftrace");
+  CHECK(std::string(suffix_of_content("\n\x81\x02\x32")) == ".pftrace");  // 257 bytes, a snapshot of clocks
+  CHECK(std::string(suffix_of_content("\n {\"")) == ".json");
+  CHECK(std::string(suffix_of_content(" \n[{")) == ".json");
 }
 
 }  // namespace

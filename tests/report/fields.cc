@@ -15,6 +15,7 @@
 #include "src/report/fields/finding_fields.h"
 #include "src/report/fields/gain_fields.h"
 #include "src/report/fields/gpu_fields.h"
+#include "src/report/fields/hlo_fields.h"
 #include "src/report/fields/job_fields.h"
 #include "src/report/fields/json_row.h"
 #include "src/report/fields/memory_fields.h"
@@ -128,30 +129,30 @@ std::vector<Described> described() {
 
 std::vector<Described> of_report() {
   return described<JobFields, VerdictFields, ClockFields, ComponentFields, ComponentTableFields, CommunicatorFields,
-                   CommunicatorRankFields, RankFields, CollectiveFields, StragglerFields, CauseFields, FlowFields,
-                   EfficiencyFields, MatchingFields, FindingFields, WhatIfFields, ProgramFields, OperationFields,
-                   OperationPartFields, PipelineFields, StageFields, StepFields, ComponentStepFields, RankStepFields,
-                   OutsideStepsFields, CollectiveStepFields, LossFields, FoundJobFields, OverlapFields,
-                   OverlapModuleFields, AllToAllFields, AllToAllRankFields, AllToAllPairFields, BaselineFields,
-                   CallFields, UnmatchedFields, RankStatisticFields>();
+                   CommunicatorRankFields, RankFields, CollectiveFields, TransportFields, TrendFields, StragglerFields,
+                   CauseFields, FlowFields, EfficiencyFields, MatchingFields, FindingFields, WhatIfFields,
+                   ProgramFields, OperationFields, OperationPartFields, PipelineFields, StageFields, StepFields,
+                   ComponentStepFields, RankStepFields, OutsideStepsFields, CollectiveStepFields, LossFields,
+                   FoundJobFields, OverlapFields, OverlapModuleFields, AllToAllFields, AllToAllRankFields,
+                   AllToAllPairFields, BaselineFields, CallFields, UnmatchedFields, RankStatisticFields>();
 }
 std::vector<Described> of_scale() {
   return described<ScaleRunFields, ScaleLossFields, ScaleCauseFields, ProjectionFields, ProjectionPointFields>();
 }
 std::vector<Described> of_compare() {
-  return described<CompareRunFields, ChangeFields, StepPartFields, RankPartFields, CollectivePartFields,
-                   CommunicatorPartFields, KernelChangeFields, OperatorChangeFields>();
+  return described<CompareRunFields, ChangeFields, StepPartFields, RankPartFields, HostPartFields, HostRankPartFields,
+                   CollectivePartFields, CommunicatorPartFields, KernelChangeFields, OperatorChangeFields>();
 }
 
 std::vector<Described> of_rank() {
   return described<TimelineFields, TimelineBinFields, TogetherFields, StreamFields, GapFields, QueueFields,
                    QueueBinFields, LaunchBoundFields, LaunchFields, KernelFields, KernelShapeFields, CopyFields,
-                   HostCallFields, OverheadFields, UtilizationFields, CategoryFields, OperatorFields,
-                   OperatorArgumentFields, ArgumentPositionFields, LaunchedKernelFields, ShortBinFields,
-                   ShortKernelFields, OwnCollectiveFields, WorkFields, WorkPositionFields, ModuleFields,
+                   HostCallFields, OverheadFields, UtilizationFields, HloOperationFields, HloCategoryFields,
+                   CategoryFields, OperatorFields, OperatorArgumentFields, ArgumentPositionFields, LaunchedKernelFields,
+                   ShortBinFields, ShortKernelFields, OwnCollectiveFields, WorkFields, WorkPositionFields, ModuleFields,
                    AnnotationFields, CompiledRegionFields, CompileEventFields, TritonFields, GraphFields,
-                   PathKindFields, PathNameFields, AdviceFields, OperatorPassFields, CallStackFields, MemoryFields,
-                   MemoryBinFields, MemoryAtPeakFields, EvidenceFields>();
+                   PathKindFields, PathNameFields, ExecutionFields, AdviceFields, OperatorPassFields, CallStackFields,
+                   MemoryFields, MemoryBinFields, MemoryAtPeakFields, EvidenceFields>();
 }
 
 std::string unit_of(const std::string& name) {
@@ -358,7 +359,8 @@ TEST_CASE("the columns of a table are the described fields, figures as six colum
   const std::vector<JobReport::CollectiveRow> rows(1);
   std::vector<std::string> names;
   for (const report::Column& column : table_of<CollectiveFields>(rows).columns) names.push_back(column.name);
-  CHECK(names.size() == 7 + 6 * 6);  // `bytes` once
+  CHECK(names.size() == 7 + 6 * 6 + 2);  // `bytes` once
   CHECK(names[7] == "wait_sum_ns");
-  CHECK(names.back() == "bus_bandwidth_max_gb_per_s");
+  CHECK(names[7 + 6 * 6 - 1] == "bus_bandwidth_max_gb_per_s");
+  CHECK(names.back() == "split_of_measured_ns");
 }

@@ -87,12 +87,12 @@ TEST_CASE("collective_ranks.csv has the columns that scripts rely on, one row pe
   const std::string csv = read_file(scratch / "out/tables/collective_ranks.csv");
   CHECK(first_line(csv) ==
         "instance,communicator,seq,op,dtype,bytes,rank,start_ns,end_ns,wait_ns,transfer_ns,exposed_ns,complete,note,"
-        "wait_bar_ns,basis,step");
+        "wait_bar_ns,basis,step,measured_wait_ns");
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 5);
   const std::string dtype = to_string(DType::float32);
-  CHECK(csv.find("\n0,0,0,all_reduce," + dtype + ",4000,1,1000,5000,1000,3000,4000,true,,,clocks,\n") !=
+  CHECK(csv.find("\n0,0,0,all_reduce," + dtype + ",4000,1,1000,5000,1000,3000,4000,true,,,clocks,,\n") !=
         std::string::npos);
-  CHECK(csv.find(",false,incomplete: lower bound,,clocks,\n") != std::string::npos);
+  CHECK(csv.find(",false,incomplete: lower bound,,clocks,,\n") != std::string::npos);
 }
 
 TEST_CASE("the database has the tables of the CSV files, with as many rows and the same columns") {
@@ -162,7 +162,7 @@ TEST_CASE("a report directory is whole: every file, COMPLETE, and no temporary b
   CHECK(names_in(scratch.path()) == std::vector<std::string>{"out"});
   CHECK(names_in(scratch / "out") == std::vector<std::string>{"COMPLETE", "diagnostics.json", "index.html",
                                                               "report.json", "report.sqlite", "summary.txt", "tables"});
-  CHECK(names_in(scratch / "out/tables").size() == 36);
+  CHECK(names_in(scratch / "out/tables").size() == 38);
   CHECK(read_file(scratch / "out/report.json") == to_json(report, kStamp));
   CHECK(read_file(scratch / "out/summary.txt") == terminal_summary(report, scratch / "out/", false));
 }
@@ -193,7 +193,7 @@ TEST_CASE("a copied report is what writing it there with the new stamp would hav
     for (const auto& entry : fs::recursive_directory_iterator(scratch / "out")) {
       if (entry.is_regular_file()) copied[entry.path()] = read_file(entry.path());
     }
-    CHECK(copied.size() == 6 + 36);
+    CHECK(copied.size() == 6 + 38);
     CHECK(read_file(scratch / "kept/report.json") == to_json(report, *first));
     REQUIRE(write_report(report, second, {scratch / "out", true, {}}).ok());
     for (const auto& [file, text] : copied) {
@@ -220,7 +220,7 @@ TEST_CASE("a report is not copied where it lacks its stamp, a file, or some of i
   const WriteOptions out{scratch / "out", false, {}};
   REQUIRE(write_report(small_job().report(), kStamp, {kept, false, {}}).ok());
   const std::vector<ReportFile> files = files_of_report(kept);
-  CHECK(files.size() == 6 + 36);
+  CHECK(files.size() == 6 + 38);
   const ReportStamp other{kStamp.tool_version, "another command", kStamp.created_utc};
   CHECK(kind_of(copy_report(kept, files, other, kStamp, out)) == ErrorKind::output);
   CHECK(kind_of(copy_report(scratch / "nowhere", files, kStamp, kStamp, out)) == ErrorKind::output);

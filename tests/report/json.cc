@@ -96,11 +96,12 @@ TEST_CASE("report.json keeps the order of its schema and says null where nothing
   const auto json = nlohmann::ordered_json::parse(to_json(full_job().report(), kStamp));
   std::vector<std::string> names;
   for (const auto& item : json.items()) names.push_back(item.key());
-  CHECK(names == std::vector<std::string>{
-                     "schema",     "tool_version",  "command", "created_utc",     "job",        "clocks",
-                     "components", "communicators", "ranks",   "collectives",     "stragglers", "efficiency",
-                     "matching",   "diagnostics",   "what_if", "pipeline",        "steps",      "verdict",
-                     "losses",     "jobs_found",    "overlap", "overlap_modules", "all_to_all"});
+  CHECK(names ==
+        std::vector<std::string>{"schema",     "tool_version",    "command",       "created_utc", "job",
+                                 "clocks",     "components",      "communicators", "ranks",       "collectives",
+                                 "stragglers", "efficiency",      "matching",      "diagnostics", "what_if",
+                                 "pipeline",   "steps",           "verdict",       "losses",      "jobs_found",
+                                 "overlap",    "overlap_modules", "all_to_all",    "transports",  "trend"});
   CHECK(json["schema"] == "skewscope.report/1");
   CHECK(json["clocks"][2]["uncertainty_ns"].is_null());
   CHECK(json["clocks"][2]["drift_ppb"] == -123.456);

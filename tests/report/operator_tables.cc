@@ -91,7 +91,7 @@ TEST_CASE("rates are work over GPU time, and empty where the work is not known")
 
 TEST_CASE("the summary of a rank tells its critical path by kind, and three names with most of it, in 80 columns") {
   RankReport report;
-  report.tables.timeline = {{-1, -1, -1, 1, {}}};
+  report.tables.timeline = {{-1, -1, -1, 1, -1, {}}};
   CriticalPath& path = report.operators.critical_path;
   path.kinds = {{7, 0, 600'000, PathKind::launch_delay, 400'000, 2.0 / 3},
                 {7, 0, 600'000, PathKind::communication, 200'000, 1.0 / 3},
@@ -120,7 +120,7 @@ ModuleRow module(const std::string& name, const std::string& parent, int64_t for
 
 RankReport with_modules() {
   RankReport report;
-  report.tables.timeline = {{-1, -1, -1, 1, {}}};
+  report.tables.timeline = {{-1, -1, -1, 1, -1, {}}};
   report.operators.modules = {module("Model_0", "", 900, 1800), module("Linear_0", "Layer_0", 100, 200),
                               module("Layer_0", "Model_0", 300, 600), module("Layer_1", "Model_0", 500, 1000)};
   return report;

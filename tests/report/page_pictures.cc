@@ -3,6 +3,7 @@
 
 #include "src/report/page_data/clock_residuals.h"
 #include "src/report/page_data/lateness_map.h"
+#include "src/report/page_data/trend_map.h"
 #include "src/report/rows/straggler_chain.h"
 
 using namespace skewscope;
@@ -196,4 +197,24 @@ TEST_CASE("of a pipeline the lateness map holds a rank against its own stage, an
   CHECK(map.mean[2] == Row{10, std::nullopt});
   CHECK(map.mean[3] == Row{0, std::nullopt});
   CHECK(map.mean[4] == Row{std::nullopt, std::nullopt});
+}
+
+TEST_CASE("the trend has a column for each window, a row for each rank, and no cell where a rank had no call") {
+  const auto row = [](int64_t start_ns, int32_t rank, int64_t caused_ns) {
+    TrendRow made;
+    made.start_ns = start_ns;
+    made.duration_ns = 10;
+    made.rank = rank;
+    made.wait_caused_ns = caused_ns;
+    return made;
+  };
+  const TrendMap map = trend_map({row(-10, 2, 5), row(0, 0, 6), row(0, 2, 7)});
+  REQUIRE(map.ranks == std::vector<int32_t>{0, 2});
+  REQUIRE(map.columns.size() == 2);
+  CHECK(map.columns[0].start_ns == -10);
+  CHECK_FALSE(map.cells[0][0].has_value());
+  CHECK(map.cells[0][1]->wait_caused_ns == 6);
+  CHECK(map.cells[1][0]->wait_caused_ns == 5);
+  CHECK(map.cells[1][1]->wait_caused_ns == 7);
+  CHECK(trend_map({}).columns.empty());
 }

@@ -252,6 +252,29 @@ TEST_CASE("unmatched calls are counted by reason, with the consequence in words"
   CHECK(finding_of(r, "unmatched-group-of-one")->severity == Severity::info);
 }
 
+TEST_CASE("a call whose partners have no trace is an incomplete collective, and those who miss are named") {
+  HandBuilt built = job_of(2);
+  add_all_reduce(built, {0, 1000}, 5000, 4000);
+  Communicator pair;  // of rank 1 and one that nobody recorded
+  pair.name = "1";
+  pair.size = 2;
+  pair.members = {Rank(1), Rank(5)};
+  pair.source = MembersSource::process_group_config;
+  built.job.communicators.communicators.push_back(pair);
+  built.instances.communicators.communicators.push_back(pair);
+  add_unmatched(built, 1, UnmatchedReason::alone);
+  built.job.traces[1].calls.back().communicator = CommunicatorId(1);
+  add_unmatched(built, 0, UnmatchedReason::alone);  // its partner has a trace, which lacks the call
+  const JobReport r = built.report();
+  CHECK(r.matching.calls == 4);
+  CHECK(r.matching.unmatched == 2);
+  CHECK(r.matching.incomplete_instances == 1);
+  const Finding* finding = finding_of(r, "incomplete-instances");
+  REQUIRE(finding != nullptr);
+  CHECK(finding->count == 1);
+  CHECK(finding->message.find("1 of them show one rank alone, since ranks 5 have no trace") != std::string::npos);
+}
+
 TEST_CASE("calls whose group no trace names are said to be so, with what would tell it") {
   HandBuilt built = job_of(2);
   for (size_t k = 0; k < 5; ++k) {

@@ -78,3 +78,36 @@ TEST_CASE("calls that could not be matched show in the longest of each reason, a
   CHECK(found[0].start_ns == report.unmatched[0].start_ns);
   CHECK(found[0].end_ns - found[0].start_ns == report.unmatched[0].duration_ns);
 }
+
+TEST_CASE("a loss shows in the collective that lost most by it, or in the rank's step") {
+  HandBuilt built = job_of(2);
+  add_all_reduce(built, {1000, 1000}, 3000, 64);
+  const size_t worst = add_all_reduce(built, {11000, 11000}, 19000, 64);
+  JobReport report = built.report();
+  for (JobReport::CallRow& call : report.calls) call.exposed_ns = call.end_ns - call.start_ns;
+  JobReport::Loss transfer, copies;
+  transfer.kind = LossKind::exposed_transfer;
+  transfer.name = "exposed transfer";
+  copies.kind = LossKind::exposed_copies;
+  copies.name = "exposed copies";
+  report.losses = {transfer, copies};
+  JobReport::RankStep quick, slow;
+  quick.rank = 0;
+  quick.compute_ns = 500;
+  slow.rank = 1;
+  slow.step = 4;
+  slow.start_ns = 300;
+  slow.compute_ns = 500;
+  slow.exposed_memcpy_ns = 200;
+  report.rank_steps = {quick, slow};
+  const auto exposed = named(timed_findings(report), "exposed-transfer");
+  REQUIRE(exposed.size() == 1);
+  CHECK(exposed[0].instance == static_cast<int32_t>(worst));
+  const auto copied = named(timed_findings(report), "exposed-copies");
+  REQUIRE(copied.size() == 1);
+  CHECK(copied[0].instance == -1);
+  CHECK(copied[0].ranks == std::vector<int32_t>{1});
+  CHECK(copied[0].start_ns == 300);
+  CHECK(copied[0].end_ns == 1000);
+  CHECK(copied[0].words == "rank 1: exposed copies, 200 ns in step 4");
+}

@@ -206,3 +206,49 @@ TEST_CASE("a step that does more now and then, such as a checkpoint, is no other
   saving.report.steps[3].collectives = 1000;
   CHECK(compared(base, saving).comparable);
 }
+
+namespace {
+
+// Each host takes `own_ns` by itself and waits `wait_ns` for its GPU, in every step; with a little spread.
+NamedReport with_hosts(NamedReport named, int64_t own_ns, int64_t wait_ns) {
+  for (JobReport::RankStep& row : named.report.rank_steps) {
+    row.host_wait_ns = wait_ns;
+    row.host_launch_ns = own_ns / 4;
+    row.host_duration_ns = own_ns + wait_ns + row.step % 2;
+  }
+  return named;
+}
+
+const CompareReport::Change& host_part(const CompareReport& report, TimePart part) {
+  for (const CompareReport::Part& row : report.host) {
+    if (row.part == part) return row.change;
+  }
+  throw std::logic_error("no such part");
+}
+
+}  // namespace
+
+TEST_CASE("a host that takes longer by itself is found though its steps are as long, for it waits less") {
+  const NamedReport base = with_hosts(run("eager", 2, kCalm, 500), 300, 600);
+  NamedReport now = with_hosts(run("compiled", 2, kCalm, 500), 400, 500);
+  for (JobReport::RankRow& rank : now.report.ranks) rank.idle_host_wait_ns = 6 * 50;
+  const CompareReport report = compared(base, now);
+  CHECK(host_part(report, TimePart::host_work).change_ns() == Approx(100));
+  CHECK(host_part(report, TimePart::host_work).significant);
+  CHECK(host_part(report, TimePart::host_wait).change_ns() == Approx(-100));
+  CHECK(host_part(report, TimePart::host_launch).change_ns() == Approx(25));
+  CHECK_FALSE(host_part(report, TimePart::host_step).significant);
+  CHECK(host_part(report, TimePart::host_bound_idle).change_ns() == Approx(50));  // a step and rank
+  CHECK(host_part(report, TimePart::host_bound_idle).p_value == -1);
+  for (const CompareReport::RankPart& row : report.host_ranks) {
+    if (row.part == TimePart::host_work) CHECK(row.change.change_ns() == Approx(100));
+  }
+  CHECK(report.host_ranks.size() == 2 * 5);
+}
+
+TEST_CASE("of reports that do not say what hosts did, their steps alone are compared") {
+  const NamedReport older = run("older", 2, kCalm, 500);
+  const CompareReport report = compared(older, with_hosts(run("newer", 2, kCalm, 500), 400, 500));
+  CHECK(report.host.size() == 2);
+  CHECK(host_part(report, TimePart::host_step).new_ns == Approx(900.5));
+}

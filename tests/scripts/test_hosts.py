@@ -73,6 +73,28 @@ class Hosts(unittest.TestCase):
             digest.rename(digests / f"{rank}.digest")
         self.assert_on_nodes(self.report(digests))
 
+    def test_the_batch_script_of_slurm_has_each_agent_name_its_node(self):
+        """configs/slurm/train.sbatch with commands of Slurm that do what it asks for on two nodes, one after the other."""
+        commands = self.folder / "bin"
+        commands.mkdir()
+        (commands / "srun").write_text("""#!/bin/bash
+while [[ $1 == --* ]]; do shift; done
+for SLURMD_NODENAME in gpu-1 gpu-2; do export SLURMD_NODENAME; "$@" || exit; done
+""")
+        (commands / "skewscope").write_text(f"#!/bin/bash\nprintf '%s ' \"$@\" >>{self.folder}/agents\necho >>{self.folder}/agents\n")
+        (commands / "python3").write_text(f"#!/bin/bash\necho $TORCH_FR_DUMP_TEMP_FILE >>{self.folder}/dumps\n")
+        (commands / "mkdir").write_text("#!/bin/bash\n")  # not in the machine's own /tmp
+        for command in commands.iterdir():
+            command.chmod(0o755)
+        (self.folder / ".skewscope-token-cluster-7.0").write_text("token")
+        environment = {"PATH": f"{commands}:/usr/bin:/bin", "HOME": str(self.folder), "SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "2"}
+        subprocess.run(["bash", ROOT / "configs/slurm/train.sbatch", "train.py"], env=environment, check=True)
+        agents = (self.folder / "agents").read_text().splitlines()
+        self.assertEqual([re.search(r"--host (\S+)", agent)[1] for agent in agents], ["gpu-1", "gpu-2"])
+        self.assertTrue(all(agent.startswith("ship /tmp/skewscope-cluster-7.0 --to https://") for agent in agents), agents)
+        self.assertFalse((self.folder / ".skewscope-token-cluster-7.0").exists())
+        self.assertEqual((self.folder / "dumps").read_text().split(), ["/tmp/skewscope-cluster-7.0/dump_"] * 2)
+
 
 if __name__ == "__main__":
     unittest.main()

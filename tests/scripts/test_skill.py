@@ -20,7 +20,7 @@ PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 QUOTED = re.compile(r"`([^`\n]+)`")
 FAIL_ON = re.compile(r"--fail-on '([^']+)'")
 CITED = re.compile(r"`([\w.\[\]=]+)` = (\d+)")
-SCHEMAS = [json.loads((ROOT / f"configs/{name}.schema.json").read_text()) for name in ("report", "rank", "scale", "compare")]
+SCHEMAS = [json.loads((ROOT / f"configs/{name}.schema.json").read_text()) for name in ("report", "rank", "scale", "compare", "hang")]
 
 
 def run(*words, codes=(0,)):
@@ -66,6 +66,8 @@ class Skill(unittest.TestCase):
             "--micro-batches", 2, "--steps", 3, "--busy-expert", "0:2", "-q")
         cls.make_report(cls.folder / "all", cls.folder / "all_report")
         cls.make_report(ROOT / "tests/data/real/gloo", cls.folder / "gloo_report")
+        run("simulate", "--hang", "stuck-host", "--nodes", 2, "--gpus", 4, "-o", cls.folder / "dumps", "-q")
+        run("hang", cls.folder / "dumps", "-o", cls.folder / "HANG", "-q", codes=(1,))
         run("rank", cls.traces / "rank5_trace.json", "-o", cls.folder / "rank", "--cache", "off", "-q")
 
     @staticmethod
@@ -89,7 +91,7 @@ class Skill(unittest.TestCase):
         head = re.match(r"---\nname: ([a-z0-9-]{1,64})\ndescription: (.{1,1024})\n---\n", TEXT)
         self.assertIsNotNone(head)
         self.assertEqual(head[1], "skewscope")
-        self.assertLessEqual(len(TEXT.splitlines()), 180)
+        self.assertLessEqual(len(TEXT.splitlines()), 190)
 
     def test_there_are_twelve_questions_and_more_and_all_but_one_have_an_expression(self):
         questions = QUESTION.findall(TEXT)
@@ -156,6 +158,8 @@ class Skill(unittest.TestCase):
             said += done.stdout
         self.assertIn("'rank': 5, 'cause': 'slower_kernels', 'standing': 'cause'", said)
         self.assertIn("{'host': 'node1', 'jobs': 2, ", said)
+        culprit = json.loads((self.folder / "dumps/truth.json").read_text())["culprit"]
+        self.assertRegex(said, rf"(?m)^{culprit} (certain|likely) ")
 
     def test_each_cited_figure_is_that_of_the_program(self):
         cited = CITED.findall(TEXT[TEXT.index("## 6."):])

@@ -73,6 +73,10 @@ class Handler(unittest.TestCase):
                                  sorted({*self.written({}, job=f"on-{len(written)}"),
                                          f"on-{len(written)}/on-{len(written)}_rank0-of-1{written}_step12.pt.trace.json.gz"}))
 
+    def test_under_slurm_the_node_has_the_name_that_slurm_gives_it(self):
+        self.node = "container-4711"
+        self.assertEqual(self.written({"SLURMD_NODENAME": "gpu-7"}, job="j"), ["j/j_rank0-of-1@gpu-7_step12.pt.trace.json.gz"])
+
     def test_a_program_may_name_the_node_or_none(self):
         self.assertEqual(self.written({}, job="pod", host="gpu-9"), ["pod/pod_rank0-of-1@gpu-9_step12.pt.trace.json.gz"])
         self.assertIn("kept/kept_rank0-of-1_step12.pt.trace.json.gz", self.written({}, job="kept", host=""))
@@ -180,6 +184,50 @@ class Handler(unittest.TestCase):
         told = json.loads(subprocess.run([PROGRAM, "inspect", str(self.folder), "--json", "--cache", "off"], check=True,
                                          capture_output=True).stdout)
         self.assertEqual([file["rank"] for file in told["files"]], [0, 1])
+
+
+class Hangs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name) / "traces"
+
+    def environment_after(self, environment, **options):
+        with mock.patch.dict(os.environ, environment, clear=True):
+            torch_handler.record_hangs(self.folder, **options)
+            return dict(os.environ)
+
+    def test_pytorch_is_told_under_its_old_names_and_its_new_ones(self):
+        prefix = str(self.folder / "llama" / "dump_")
+        self.assertEqual(self.environment_after({}, job="llama"), {
+            "TORCH_FR_DUMP_TEMP_FILE": prefix, "TORCH_NCCL_DEBUG_INFO_TEMP_FILE": prefix, "TORCH_FR_BUFFER_SIZE": "2000",
+            "TORCH_NCCL_TRACE_BUFFER_SIZE": "2000", "TORCH_NCCL_DUMP_ON_TIMEOUT": "1"})
+
+    def test_the_folder_is_the_users_own(self):
+        self.environment_after({}, job="llama")
+        self.assertEqual((self.folder / "llama").stat().st_mode & 0o777, 0o700)
+        (self.folder / "theirs").symlink_to("/tmp")
+        with self.assertRaises(PermissionError):
+            self.environment_after({}, job="theirs")
+
+    def test_what_the_user_has_set_stays(self):
+        after = self.environment_after({"TORCH_FR_BUFFER_SIZE": "50000", "TORCH_NCCL_DUMP_ON_TIMEOUT": "0"}, timing=True)
+        self.assertEqual(after["TORCH_FR_BUFFER_SIZE"], "50000")
+        self.assertEqual(after["TORCH_NCCL_DUMP_ON_TIMEOUT"], "0")
+        self.assertEqual(after["TORCH_NCCL_ENABLE_TIMING"], "1")
+
+    @unittest.skipIf(PROGRAM is None, "no skewscope given")
+    def test_dumps_of_these_names_are_read_with_their_ranks(self):
+        folder = Path(torch_handler.record_hangs(self.folder, job="llama"))
+        self.addCleanup(lambda: [os.environ.pop(name, None) for name in list(os.environ) if name.startswith("TORCH_")])
+        hung = self.folder / "hung"
+        subprocess.run([PROGRAM, "simulate", "--hang", "missing-rank", "--nodes", "1", "--gpus", "4", "-o", hung, "-q"], check=True)
+        for rank in range(4):
+            shutil.copy(hung / f"nccl_trace_rank_{rank}", folder / f"dump_{rank}")
+        culprit = json.loads((hung / "truth.json").read_text())["culprit"]
+        done = subprocess.run([PROGRAM, "hang", folder, "--json"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual([row["rank"] for row in json.loads(done.stdout)["culprits"]], [culprit])
 
 
 if __name__ == "__main__":

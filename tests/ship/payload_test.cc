@@ -1,4 +1,4 @@
-#include "src/ship/payload.h"
+#include "src/ship/http/payload.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <random>
 
-#include "src/ship/pace.h"
+#include "src/ship/http/pace.h"
 #include "tests/temporary_folder.h"
 
 using namespace skewscope;

@@ -1,4 +1,4 @@
-#include "src/ship/reply.h"
+#include "src/ship/http/reply.h"
 
 #include <catch2/catch.hpp>
 #include <random>

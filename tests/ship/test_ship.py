@@ -40,6 +40,13 @@ class WhatIsSent(Shipping):
         self.assertEqual(self.gatherer.metadata["j", 0, 0]["filename"], "rank0@node5.json.gz")
         self.assertEqual(self.gatherer.metadata["j", 0, 1]["filename"], "rank1.json.gz")
 
+    def test_a_host_that_is_given_is_that_of_traces_that_name_none(self):
+        self.write("rank0@node5.json.gz", gzip.compress(trace(0, 2)))
+        self.write("rank1.json.gz", gzip.compress(trace(1, 2)))
+        self.ship("--host", "node7")
+        self.assertEqual(self.gatherer.metadata["j", 0, 0]["filename"], "rank0@node5.json.gz")
+        self.assertEqual(self.gatherer.metadata["j", 0, 1]["filename"], "rank1@node7.json.gz")
+
     def test_plain_json_goes_as_gzip_members_that_are_the_same_every_time(self):
         text = trace(padding=35_000_000)  # three members
         self.assertGreater(len(text), 2 * (16 << 20))
@@ -106,7 +113,7 @@ class WhatIsSent(Shipping):
             run = subprocess.run(self.command("--once"), capture_output=True, text=True, timeout=PATIENCE_S)
             self.assertEqual(run.returncode, 0, run.stderr)
             return run.stderr
-        self.assertIn(f"{self.folder}: no .json", said())
+        self.assertIn(f"{self.folder}: no file in it whose name ends in .json", said())
         for name in ("rank0.json.gz", "rank1.json.gz", "rank2.json.gz"):
             (self.folder.parent / name).write_bytes(gzip.compress(trace(0)))
             os.symlink(self.folder.parent / name, self.folder / name)

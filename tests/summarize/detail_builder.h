@@ -74,6 +74,7 @@ struct DetailBuilder {
       detail.gpu.caller.push_back(g.caller < 0 ? -1 : static_cast<int32_t>(row(g.caller)));
       detail.gpu.place.push_back(g.place);
       detail.gpu.shape.push_back(-1);
+      detail.gpu.operation.push_back(-1);
       detail.gpu.bytes.push_back(-1);
       detail.gpu.gb_per_s.push_back(-1);
     }

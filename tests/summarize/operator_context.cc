@@ -142,3 +142,18 @@ TEST_CASE("cumulative shares add up from the largest row to all of the time") {
   CHECK(tables.operators[1].cumulative_share == Approx(0.9));
   CHECK(tables.operators[2].cumulative_share == Approx(1.0));
 }
+
+TEST_CASE(
+    "in traces of PyTorch 1.8 to 1.12 the Python frames are those that the outermost operator has as an argument") {
+  DetailBuilder b;
+  const int32_t linear = b.op("aten::linear", 0, 40), addmm = b.op("aten::addmm", 5, 35);
+  for (const int32_t op : {linear, addmm}) {
+    b.arguments(op, "[[8, 16]]");
+    b.detail.arguments.back().call_stack = b.strings.intern("model.py(3): forward;train.py(9): main;");
+  }
+  b.gpu(b.call("cudaLaunchKernel", 10, 20), "gemm", 22, 30);
+  b.finish();
+  const OperatorTables tables = tabulate_operators(b.trace, b.detail, b.strings);
+  REQUIRE(tables.stacks.size() == 1);
+  CHECK(tables.stacks[0].stack == "aten::addmm\naten::linear\nmodel.py(3): forward\ntrain.py(9): main");
+}

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "skewscope/base/finding_codes.h"
+#include "skewscope/base/finding_code.h"
 #include "skewscope/base/ids.h"
 
 namespace skewscope {

@@ -3,25 +3,10 @@
 #pragma once
 
 #include <array>
-#include <compare>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string_view>
+
+#include "skewscope/base/finding_meaning.h"
 
 namespace skewscope {
-
-enum class Severity : uint8_t { info, warning, error };
-
-// "info", "warning", "error".
-const char* to_string(Severity severity);
-
-struct FindingMeaning {
-  const char* code;     // stable, kebab-case; users filter on it
-  Severity severity;    // the worst that it is reported with
-  const char* meaning;  // what was seen and what follows from it
-  const char* action;   // what to do; "" where there is nothing to do
-};
 
 // In the order of the page: files, rows, collectives on the host, ranks and jobs, matching, clocks, comparisons.
 inline constexpr std::array kFindingMeanings = {
@@ -75,6 +60,32 @@ inline constexpr std::array kFindingMeanings = {
     FindingMeaning{"damaged-head", Severity::warning,
                    "Keys outside the events could not be read. Their content (rank, world size, device) is missing.",
                    "If ranks are wrong, set them with --rank-map."},
+    FindingMeaning{"unknown-version", Severity::info,
+                   "The version of a file's format is not known; what was recognized was read.",
+                   "If figures are missing, update skewscope."},
+    // Logs of a library's own recorder.
+    FindingMeaning{"log-version", Severity::warning, "A log is of a version not known; known fields were read.", ""},
+    FindingMeaning{"log-losses", Severity::warning, "Calls were lost before or after a log was written.",
+                   "The message names the cause: raise NCCL_INSPECTOR_DUMP_COLL_RING_SIZE, or copy the log again."},
+    FindingMeaning{"log-left-out", Severity::warning, "Calls of a log lack what a report needs, and were left out.",
+                   "The message says what they lack."},
+    FindingMeaning{"log-thinned", Severity::info,
+                   "A log holds more calls than are kept: of so many collectives one was read, the same of all ranks. "
+                   "Counts and sums are of these; shares, means and trends are estimates of all.",
+                   "For exact sums, give the part of the logs that is in question."},
+    FindingMeaning{"log-beside-trace", Severity::info,
+                   "A process has a trace, which says more than its log; the log's calls are not counted again.", ""},
+    FindingMeaning{"log-joined", Severity::info,
+                   "A process has a trace and a log; its collectives were found in both, and the log says the "
+                   "algorithm, the protocol and how long the device measured.",
+                   ""},
+    FindingMeaning{"log-not-joined", Severity::info,
+                   "Collectives of a trace were not found for sure in the log of its process: nothing of the log is "
+                   "used for them.",
+                   "NCCL_INSPECTOR_DUMP_VERBOSE=1 records times, which say which call is which."},
+    FindingMeaning{"durations-only", Severity::info,
+                   "Only how long calls took is recorded, not when they ran: waits rest on durations.",
+                   "NCCL_INSPECTOR_DUMP_VERBOSE=1 records times."},
     // Files that are no rank's trace.
     FindingMeaning{"other-format", Severity::warning,
                    "A file comes from another tool, or is no trace of a rank; it was left out.",
@@ -178,6 +189,12 @@ inline constexpr std::array kFindingMeanings = {
     FindingMeaning{"several-groups", Severity::info,
                    "Kernels send and receive in several groups at once; the trace does not show who waited for whom.",
                    ""},
+    FindingMeaning{"graph-rows", Severity::warning, "CUDA graphs are one row each: collectives in them are not seen.",
+                   "Record with nsys profile --cuda-graph-trace=node."},
+    FindingMeaning{"steps-from-range", Severity::info, "Steps are the ranges of one name around the program's work.",
+                   "If they are not its steps, name others with --step-range."},
+    FindingMeaning{"step-range-no-match", Severity::warning, "--step-range names no range of a file: no steps.",
+                   "Without it, skewscope inspect shows the steps that are found."},
     FindingMeaning{"several-kernels", Severity::info,
                    "Several kernels in a row belong to one operation; they count as one call from the first start to "
                    "the last end.",
@@ -192,6 +209,9 @@ inline constexpr std::array kFindingMeanings = {
                    "A rank was found neither in a file nor in its name; it got a free number, so only tables of this "
                    "one rank are right.",
                    "Set the rank with --rank-map or --rank-regex, or put it into the file name (rank3-of-8)."},
+    FindingMeaning{"rank-numbered", Severity::info,
+                   "No communicator holds all processes: ranks are numbers in their order.",
+                   "Set the ranks with --rank-map."},
     FindingMeaning{"rank-out-of-range", Severity::warning, "A source names a rank outside the world; it was not used.",
                    ""},
     FindingMeaning{"rank-from-name-number", Severity::info, "The rank was taken from a number in the path.",
@@ -293,6 +313,9 @@ inline constexpr std::array kFindingMeanings = {
         "inconclusive-clocks", Severity::warning,
         "Clocks are more uncertain than most waits are long, so waiting and transfer cannot be separated reliably.",
         "Record more steps, or synchronize the hosts' clocks (chrony, PTP)."},
+    FindingMeaning{"measured-waits", Severity::info,
+                   "Devices measured their own waiting in calls; the finding says how far that by arrivals differs.",
+                   ""},
     FindingMeaning{
         "clocks-outside-proof", Severity::warning,
         "Clocks are outside the offsets that cause and effect allow; waiting and transfer there are doubtful.", ""},
@@ -356,41 +379,6 @@ inline constexpr std::array kFindingMeanings = {
                    "Use the trace itself."},
     FindingMeaning{"no-gpu-rows", Severity::info, "The trace has no GPU rows.",
                    "If the process used a GPU, record GPU activities."},
-};
-
-// The code of a finding: one of the table above, checked where it is compiled.
-class FindingCode {
- public:
-  constexpr FindingCode() = default;  // "": of no finding yet
-  // NOLINTNEXTLINE(google-explicit-constructor): a literal is a code
-  consteval FindingCode(const char* code) : index_(index_of(code)) {
-    if (index_ < 0) throw "not in kFindingMeanings";
-  }
-  // The code that a document holds; none where no finding has it.
-  static std::optional<FindingCode> from_text(std::string_view text) {
-    FindingCode code;
-    code.index_ = index_of(text);
-    return code.index_ < 0 && !text.empty() ? std::nullopt : std::optional(code);
-  }
-
-  constexpr std::string_view text() const {
-    return index_ < 0 ? std::string_view() : kFindingMeanings[static_cast<size_t>(index_)].code;
-  }
-  const FindingMeaning& meaning() const { return kFindingMeanings[static_cast<size_t>(index_)]; }
-
-  friend constexpr bool operator==(FindingCode, FindingCode) = default;
-  // By their text, as documents list them.
-  friend constexpr std::strong_ordering operator<=>(FindingCode a, FindingCode b) { return a.text() <=> b.text(); }
-
- private:
-  static constexpr int16_t index_of(std::string_view code) {
-    for (size_t i = 0; i < kFindingMeanings.size(); ++i) {
-      if (code == kFindingMeanings[i].code) return static_cast<int16_t>(i);
-    }
-    return -1;
-  }
-
-  int16_t index_ = -1;
 };
 
 }  // namespace skewscope

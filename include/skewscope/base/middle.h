@@ -7,7 +7,7 @@
 
 namespace skewscope {
 
-// The value that would stand at `place` if `values` were sorted; they are reordered.
+// The value that would be at `place` if `values` were sorted; they are reordered.
 template <class Value>
 Value take_nth(std::vector<Value>& values, size_t place) {
   const auto at = values.begin() + static_cast<ptrdiff_t>(place);

@@ -45,7 +45,7 @@ const DeviceTable& built_in_devices();
 Result<DeviceTable> load_devices(const std::string& path);
 Result<DeviceTable> parse_devices(std::string_view json, const std::string& origin);
 
-// The device whose longest `matches` text stands in the name that a trace records ("NVIDIA H100 80GB HBM3"), letters of
+// The device whose longest `matches` text is in the name that a trace records ("NVIDIA H100 80GB HBM3"), letters of
 // either case; null when none does.
 const Device* find_device(const DeviceTable& devices, std::string_view recorded_name);
 

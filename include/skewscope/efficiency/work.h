@@ -1,6 +1,6 @@
 // What one operator call is worth: floating-point operations and bytes, from recorded shapes alone.
 //
-// Bytes assume that every operand crosses memory once. A multiply-add is two FLOPs. The formulas stand in
+// Bytes assume that every operand crosses memory once. A multiply-add is two FLOPs. The formulas are in
 // src/efficiency/README.md; sources: the operators' definitions, FlashAttention 2 (Dao 2023, section 3) for the
 // recomputation in its backward, and TraceLens' performance models, whose known mistakes are not repeated.
 #pragma once

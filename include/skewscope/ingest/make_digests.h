@@ -1,4 +1,4 @@
-// The stage for `skewscope digest`: traces -> files that stand for them (skewscope/digest.h).
+// The stage for `skewscope digest`: traces -> files that represent them (skewscope/digest.h).
 #pragma once
 
 #include <cstdint>

@@ -21,6 +21,7 @@ struct FileCheck {
   std::string compression;  // "", "gzip", "zstd"
   Rank rank;                // by this file alone; unknown where only its neighbours could tell
   std::string rank_source;
+  int32_t ranks = 1;       // that the file holds: `rank` is the lowest, the others follow it
   int32_t world_size = 0;  // 0: not known
   std::string host;        // by its head or its name; "": not known
 };

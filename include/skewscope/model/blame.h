@@ -29,11 +29,11 @@ const char* to_string(LateCause cause);
 
 using CauseBook = std::array<int64_t, kLateCauses>;  // ns by LateCause
 
-// The job replayed with one rank at the pace of its peers: ranks that run the same program.
+// The job replayed with one rank at the speed of its peers: ranks that run the same program.
 struct WhatIf {
   bool replayed = false;
   int64_t saved_ns = 0;     // shorter by this much
-  double share = 0;         // of what the job would gain with every rank at its peers' pace
+  double share = 0;         // of what the job would gain with every rank as fast as its peers
   bool stands_out = false;  // more than twice what any innocent rank's share is: a cause, else a suspect
 };
 
@@ -57,7 +57,7 @@ struct ExposedSplit {
 // Blocking time by what the calls did meanwhile.
 struct BlockedParts {
   int64_t wait_ns = 0, transfer_ns = 0, unattributed_ns = 0;
-  int64_t error_ns = 0;  // of wait_ns, either way: the calls' error bars, of each no more than it blocked
+  int64_t error_ns = 0;  // of wait_ns, either way: the calls' uncertainties, of each no more than it blocked
 
   int64_t sum_ns() const { return wait_ns + transfer_ns + unattributed_ns; }
   BlockedParts& operator+=(const BlockedParts& more) {
@@ -76,7 +76,7 @@ enum class BlockedBy : uint8_t {
   transfer,      // waiting for others is at most a third of the blocking time
   arrival_skew,  // it is at least two thirds
   mixed,         // it is in between
-  inconclusive,  // error bars and calls that are not split leave more than a third of the time open
+  inconclusive,  // uncertainties and calls that are not split leave more than a third of the time open
 };
 const char* to_string(BlockedBy by);  // "" for nothing
 BlockedBy blocked_by(const BlockedParts& parts);
@@ -108,7 +108,7 @@ struct ProgramGroup {
   bool saved_at_least = false;  // the pipeline's schedule allows more than that
 };
 
-// Ranks none of which stands out alone, and that do together: a slow node.
+// Ranks none of which differs clearly alone, and that do together: a slow node.
 struct Together {
   std::vector<Rank> ranks;  // sorted; empty: none
   int64_t saved_ns = 0;
@@ -136,7 +136,7 @@ struct OperationWhatIf {
 struct Replay {
   int64_t recorded_ns = -1;      // first start to last end of what is replayed, as recorded
   int64_t replayed_ns = -1;      // the same by replay: how far to trust it
-  int64_t balanced_ns = -1;      // every rank at its peers' pace: no skew from local work
+  int64_t balanced_ns = -1;      // every rank as fast as its peers: no skew from local work
   int64_t no_transfer_ns = -1;   // a network that takes no time
   int64_t even_experts_ns = -1;  // the tokens of experts divided evenly; -1: also where they are
   bool saved_at_least = false;   // what is saved is a bound: waiting that stays in the replay, or peers that are slowed

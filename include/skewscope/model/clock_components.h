@@ -11,7 +11,7 @@ namespace skewscope {
 
 struct ClockComponent {
   SessionId session;
-  std::vector<TraceIndex> traces;  // ascending; alone where nothing ties it
+  std::vector<TraceIndex> traces;  // ascending; alone where nothing aligns it
   int64_t window_ns = 0;           // from its first event to its last
 };
 
@@ -28,13 +28,13 @@ struct ClockIsland {
   int64_t window_ns = 0;           // sessions one after the other, of each the longest component
 };
 
-// The longest first; a trace that nothing ties comes behind those that are compared.
+// The longest first; a trace that nothing aligns comes behind those that are compared.
 std::vector<ClockIsland> islands_of(const JobTrace& job, const ClockModel& clocks);
 
 // Per trace: whether it is of its session's longest component; one of several traces, where there is any.
 std::vector<bool> in_longest_component(const JobTrace& job, const ClockModel& clocks);
 
-// The number of its component; a trace that nothing ties has a number that no other has.
+// The number of its component; a trace that nothing aligns has a number that no other has.
 inline int32_t component_number(const TraceClock& clock, size_t trace) {
   return clock.component >= 0 ? clock.component : -2 - static_cast<int32_t>(trace);
 }

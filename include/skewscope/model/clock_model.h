@@ -21,6 +21,7 @@ enum class ClockMethod : uint8_t {
   line,       // offset and drift
   bent,       // offset, drift and a bend: clocks that are steered during the window
   wallclock,  // asked for (--align wallclock), or no collective ties this trace to the others: taken as recorded
+  durations,  // no clock is known (RankTrace::durations_only)
 };
 const char* to_string(ClockMethod method);
 
@@ -52,8 +53,8 @@ struct TraceClock {
   double drift_ppb = 0;
   int64_t uncertainty_ns = -1;  // half width of a 95 % interval against its component's reference; -1: unknown
   ClockMethod method = ClockMethod::wallclock;
-  bool aligned = false;    // tied to its component's reference by collectives
-  int32_t component = -1;  // traces of different components are never compared; -1: tied to nobody
+  bool aligned = false;    // joined to its component's reference by collectives
+  int32_t component = -1;  // traces of different components are never compared; -1: joined to nobody
   ClockBend bend;          // under ClockMethod::bent
   // Where shared ends tie a clock that drifts or bends, with 5 % of half the window beyond: outside, its stamps are
   // extrapolated.

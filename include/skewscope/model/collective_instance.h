@@ -56,6 +56,8 @@ struct CollectiveInstance {
   bool complete = false;      // every expected member is there
   bool sizes_differ = false;  // members disagree on the size where they must not (everything but all_to_all)
   MatchMethod method = MatchMethod::fingerprint;
+  Algorithm algorithm = Algorithm::unknown;  // of the library, where the members' tracer tells them
+  Protocol protocol = Protocol::unknown;
 };
 
 struct UnmatchedCall {

@@ -27,6 +27,7 @@ struct Communicator {
   std::vector<Rank> members;  // sorted, unique; the position is the rank inside the group
   int32_t size = 0;           // number of members by metadata; > members.size() where the list is known in part only
   MembersSource source = MembersSource::inferred;
+  bool several_tracers = false;  // recorded its calls: they may call the types of elements otherwise
 
   bool members_known() const { return static_cast<size_t>(size) == members.size(); }
 };

@@ -23,6 +23,12 @@ enum class TimePart : uint8_t {
   idle,
   wait,
   transfer,
+  // Of the host (CPU), in its ProfilerStep#N.
+  host_step,        // all of it
+  host_work,        // all of it but host_wait
+  host_launch,      // calls that launch
+  host_wait,        // calls that wait for the GPU
+  host_bound_idle,  // of the GPU: it was idle until the host launched
 };
 const char* to_string(TimePart part);
 
@@ -62,6 +68,11 @@ struct CompareReport {
     Change change;
   };
   std::vector<RankPart> ranks;
+
+  // What the hosts did in their steps, mean over ranks, and of each rank; parts host_step to host_bound_idle. Empty
+  // where steps are the hosts', or a report does not say. host_bound_idle has no spread, so it is never significant.
+  std::vector<Part> host;
+  std::vector<RankPart> host_ranks;
 
   // Per member and step. `op` "" : all operations of the communicator.
   struct CollectivePart {

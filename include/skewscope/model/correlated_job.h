@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "skewscope/model/clock_model.h"
 #include "skewscope/model/decomposition.h"
@@ -14,6 +15,7 @@ struct CorrelatedJob {
   InstanceTable instances;
   ClockModel clocks;
   Decomposition decomposition;
+  std::optional<JobTrace> logged = std::nullopt;  // as of IngestedJob
 };
 
 // What all of its rooms report of the input.

@@ -37,7 +37,8 @@ struct PathKindRow {
   int64_t length_ns = 0;  // of the step
   PathKind kind = PathKind::unexplained;
   int64_t time_ns = 0;
-  double share = 0;  // of the step's length
+  double share = 0;         // of the step's length
+  int64_t profiler_ns = 0;  // part of time_ns, of delays alone: the profiler refilled its buffers meanwhile
 };
 
 // What of all steps' paths is of one kind and name: of the operator or call, of the GPU row that ran or was delayed, of

@@ -16,7 +16,7 @@ namespace skewscope {
 enum class SplitReason : uint8_t {
   split,        // it was split
   unmatched,    // the call is in no instance
-  unconnected,  // members' clocks are not tied to each other
+  unconnected,  // members' clocks are not joined
   semantics,    // who waits for whom is not known (unknown operation, root or messages not recorded)
   causality,    // on the common clock a member left before the last arrived: clocks or match are wrong there
 };
@@ -34,7 +34,7 @@ enum class SplitNote : uint8_t {
   none,
   incomplete,    // members are missing: waits are lower bounds
   extrapolated,  // beyond the ends that tie a member's clock by more than 5 % of half the window
-  inconclusive,  // the error bar exceeds half the longest wait shown
+  inconclusive,  // the uncertainty exceeds half the longest wait shown
 };
 const char* to_string(SplitNote note);
 
@@ -70,7 +70,7 @@ struct InstanceTiming {
   int64_t shortest_ns = 0;
   // Smallest transfer of a member; of a call that is not split, or has a root, first end - last start, at least 0.
   int64_t transfer_ns = 0;
-  TraceIndex last;  // who arrived last; none when the lead is within the clocks' error bars (a tie)
+  TraceIndex last;  // who arrived last; none when the lead is within the clocks' uncertainties (a tie)
   SplitReason reason = SplitReason::split;
   SplitBasis basis = SplitBasis::clocks;
   SplitNote note = SplitNote::none;
@@ -136,7 +136,8 @@ struct TraceStep {
   StepParts parts;
   int64_t number = 0;
   LocalNs begin;
-  int32_t rows = 0, calls = 0;  // launched in it
+  int32_t rows = 0, calls = 0;                     // launched in it
+  int64_t host_launch_ns = -1, host_wait_ns = -1;  // as StepSpan
 
   LocalNs end() const { return begin + parts.sum_ns(); }
 };

@@ -7,16 +7,14 @@
 #include <string_view>
 #include <vector>
 
-#include "collectives/kind.h"
 #include "skewscope/base/finding.h"
-#include "skewscope/base/ids.h"
 #include "skewscope/base/string_table.h"
 #include "skewscope/model/blame.h"
 #include "skewscope/model/clock_model.h"
 #include "skewscope/model/collective_instance.h"
 #include "skewscope/model/found_job.h"
+#include "skewscope/model/long_logs.h"
 #include "skewscope/model/pipeline.h"
-#include "skewscope/model/report_values.h"
 #include "skewscope/model/step_spans.h"
 #include "skewscope/model/work_lanes.h"
 
@@ -45,7 +43,7 @@ struct JobReport {
     double drift_ppb = 0;
     int64_t uncertainty_ns = -1;
     ClockMethod method = ClockMethod::identity;
-    bool aligned = false;    // tied to the reference of its session's largest component, which the error bar is against
+    bool aligned = false;    // joined to the reference of its session's largest component; `uncertainty_ns` is to it
     int32_t component = 0;   // row of `components`
     int64_t bend_ns = 0;     // largest deviation from the line; 0 except for method "bent"
     int64_t proven_ns = -1;  // cause and effect alone prove the clock right to this; -1: nothing is proven
@@ -97,7 +95,7 @@ struct JobReport {
             exposed_memcpy_ns = 0, idle_ns = 0;
     int64_t start_ns = 0;  // since job.window_start_ns
     int64_t gpu_rows = 0, collectives = 0;
-    int64_t host_start_ns = 0, host_duration_ns = 0;
+    int64_t host_start_ns = 0, host_duration_ns = 0, host_launch_ns = -1, host_wait_ns = -1;  // as StepSpan
   };
   std::vector<RankStep> rank_steps;
 
@@ -125,9 +123,8 @@ struct JobReport {
   std::vector<CollectiveStep> collective_steps;
 
   struct RankRow {
-    int32_t rank = 0;
+    int32_t rank = 0, device = -1;
     std::string host, device_name;
-    int32_t device = -1;
     int64_t total_ns = 0, compute_ns = 0, communication_ns = 0, exposed_communication_ns = 0, exposed_memcpy_ns = 0,
             busy_ns = 0, idle_ns = 0;
     // Sum to exposed_communication_ns (model/blame.h: ExposedSplit).
@@ -135,7 +132,8 @@ struct JobReport {
     int64_t instant_calls_saved_ns = 0;  // model/blame.h: TraceBlame; -1: not known
     int64_t idle_host_wait_ns = 0, idle_kernel_wait_ns = 0, idle_other_ns = 0;  // sum to idle_ns (RankSummary)
     int64_t collectives = 0, wait_ns = 0, transfer_ns = 0, unattributed_ns = 0, exposed_wait_ns = 0,
-            exposed_transfer_ns = 0, late_count = 0, delay_caused_ns = 0;
+            exposed_transfer_ns = 0, late_count = 0, delay_caused_ns = 0, measured_wait_ns = -1,
+            split_of_measured_ns = -1;  // both over calls that have both; -1: none has
   };
   std::vector<RankRow> ranks;
 
@@ -144,10 +142,12 @@ struct JobReport {
     CollectiveKind op = CollectiveKind::unknown;
     std::string dtype;
     int64_t bytes = 0, count = 0;
-    int64_t exposed_wait_ns = 0, exposed_transfer_ns = 0;  // sums over calls
+    int64_t exposed_wait_ns = 0, exposed_transfer_ns = 0, measured_wait_ns = -1, split_of_measured_ns = -1;  // sums
     Statistics wait_ns, transfer_ns, start_skew_ns, end_skew_ns, algo_bandwidth_gb_per_s, bus_bandwidth_gb_per_s;
   };
   std::vector<CollectiveRow> collectives;
+  std::vector<TransportRow> transports;
+  std::vector<TrendRow> trend;
 
   // Calls of all ranks by kind of group, operation, size and phase (model/decomposition.h: ClassTotals), most exposed
   // first: tables/overlap.csv. The exposed parts count each nanosecond of a GPU once: they sum to those of `ranks`.
@@ -217,9 +217,9 @@ struct JobReport {
     std::optional<LateCause> cause;      // that most of the latter has; none: not determined
     double cause_share = 0;              // of wait_originated_ns
     std::optional<Standing> standing;    // none: not replayed
-    int64_t saved_ns = 0;                // by which the job is shorter with this rank at its peers' pace
+    int64_t saved_ns = 0;                // by which the job is shorter with this rank as fast as its peers
     bool saved_at_least = false;         // what is saved is a bound
-    double saved_share = 0;              // of what it is shorter with every rank at its peers' pace
+    double saved_share = 0;              // of what it is shorter with every rank as fast as its peers
     std::optional<LatePattern> pattern;  // none: it was never last
     int32_t component = 0;               // row of `components`: what is saved is saved of its length
   };
@@ -257,7 +257,7 @@ struct JobReport {
   };
   std::vector<FlowRow> flows;
 
-  // The job replayed (ns; -1: not replayed): as recorded, unchanged, with every rank at its peers' pace, on a network
+  // The job replayed (ns; -1: not replayed): as recorded, unchanged, with every rank as fast as its peers, on a network
   // that takes no time.
   struct WhatIf {
     int64_t recorded_ns = -1, replayed_ns = -1, balanced_ns = -1, no_transfer_ns = -1;
@@ -270,7 +270,7 @@ struct JobReport {
       int64_t saved_ns = 0;         // of the longest: by which the job is shorter with all at the mean
       bool saved_at_least = false;  // of it or of all, a bound
     };
-    std::vector<int32_t> together;  // ranks that stand out only together
+    std::vector<int32_t> together;  // ranks that differ clearly only together
     int64_t together_saved_ns = 0;
     std::vector<Program> programs;  // ranks that run one program, such as a stage; empty where all ranks do
     // The transfers of one operation in one kind of group changed: tables/what_if_operations.csv.
@@ -344,20 +344,19 @@ struct JobReport {
 
   // One row per instance and rank: tables/collective_ranks.csv. Times since job.window_start_ns on the common clock.
   struct CallRow {
-    int32_t instance = 0, communicator = 0;
+    int32_t instance = 0, communicator = 0, rank = 0;
     int64_t seq = 0;  // "Seq" where recorded, else the ordinal within its communicator
     CollectiveKind op = CollectiveKind::unknown;
     std::string_view dtype;  // words of the program's own, as all text here: a job has millions of these rows
     int64_t bytes = 0;
-    int32_t rank = 0;
-    int64_t start_ns = 0, end_ns = 0;
+    int64_t start_ns = 0, end_ns = 0;        // not `timed`: places that say the order of calls, and no time
     int64_t wait_ns = -1, transfer_ns = -1;  // sum to the call's length; -1: it was not split
-    int64_t exposed_ns = 0;
-    bool complete = false;
-    std::string_view note;     // why it was not split, or what weakens the split; "" for neither
-    int64_t wait_bar_ns = -1;  // half width of a 95 % interval of the wait; -1: unknown, or not split
-    std::string_view basis;    // clocks | durations; "" where it was not split
-    int64_t step = -1;         // profiler step the rank launched it in; -1: none
+    int64_t exposed_ns = 0;                  // -1: nothing but calls is recorded
+    bool complete = false, timed = true;
+    std::string_view note;                     // why it was not split, or what weakens the split; "" for neither
+    int64_t wait_bar_ns = -1;                  // half width of a 95 % interval of the wait; -1: unknown, or not split
+    std::string_view basis;                    // clocks | durations; "" where it was not split
+    int64_t step = -1, measured_wait_ns = -1;  // profiler step of its launch; wait as the device says; -1: none
   };
   std::vector<CallRow> calls;
 

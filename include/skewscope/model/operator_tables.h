@@ -4,7 +4,7 @@
 // Launcher of a GPU row: the innermost operator around the call that launched it; the call itself where no operator is;
 // none where the launch was not recorded ("orphan"). One run of a launcher is one instance of it. Direct time of an
 // instance: union of the GPU rows it launched itself; subtree time: union of the rows launched by it and by all that
-// ran within it on its thread. Communication rows stand in the table of collectives; the tables of launchers leave them
+// ran within it on its thread. Communication rows are in the table of collectives; the tables of launchers leave them
 // out of direct time.
 //
 // Recompute: an operator that activation checkpointing runs a second time during backward (torch.utils.checkpoint);
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "skewscope/model/critical_path.h"
+#include "skewscope/model/execution_summary.h"
 #include "skewscope/model/memory_tables.h"
 #include "skewscope/model/rank_detail.h"
 #include "skewscope/model/rank_trace.h"
@@ -37,7 +38,7 @@ struct RateSpread {
   double mean = 0, median = 0, deviation = 0, min = 0, max = 0;
 };
 
-// All launchers of one category (efficiency/categories.h). Orphans stand under the category that their kernel's name
+// All launchers of one category (efficiency/categories.h). Orphans are under the category that their kernel's name
 // tells, one instance each.
 struct CategoryRow {
   std::string category;
@@ -85,7 +86,7 @@ struct CallStackRow {
   int64_t gpu_ns = 0;    // their sum
 };
 
-// The rows that stand at one position among the GPU rows of an instance.
+// The rows that are at one position among the GPU rows of an instance.
 struct KernelPosition {
   std::string name;  // in the first instance
   int32_t stream = -1;
@@ -152,7 +153,7 @@ struct OwnCollectiveRow {
 };
 
 // One argument set of operators whose work is known, or that launched GPU rows without being part of such an operator.
-// The outermost operator with known work stands for all that ran within it; GPU rows left over stand as
+// The outermost operator with known work represents all that ran within it; GPU rows left over are as
 // "<launcher>-><kernel>". Orphans and communication rows on their own have no work.
 struct WorkRow {
   std::string name, category;
@@ -261,7 +262,8 @@ struct OperatorTables {
   std::vector<TritonRow> triton;
   std::vector<GraphLaunchRow> graphs;
   CriticalPath critical_path;
-  int64_t compiling_ns = 0;  // while any range of CompileEvent::compilation ran: parts lie within parts
+  std::vector<ExecutionRow> execution;  // by step
+  int64_t compiling_ns = 0;             // while any range of CompileEvent::compilation ran: parts lie within parts
 };
 
 // Empty when the figures of every row fit each other and tables of the same time sum up alike; else the first that does

@@ -31,7 +31,7 @@ struct HostEvents {
   std::vector<int32_t> thread;          // row in RankDetail::threads
   std::vector<int32_t> place;           // index in traceEvents
   std::vector<int32_t> arguments;       // row in RankDetail::arguments; -1: none recorded
-  std::vector<int32_t> sequence;        // "Sequence number", which ties a forward op to its backward; -1: none
+  std::vector<int32_t> sequence;        // "Sequence number", which links a forward op to its backward; -1: none
   std::vector<int32_t> forward_thread;  // "Fwd thread id" of a backward op; 0 elsewhere
 
   size_t size() const { return start.size(); }
@@ -39,7 +39,7 @@ struct HostEvents {
 };
 
 struct HostThread {
-  int64_t process = 0, thread = 0;                // numbers, or what stands for texts
+  int64_t process = 0, thread = 0;                // numbers, or what represents texts
   std::string process_name, process_label, name;  // "" where the trace has no such metadata
 };
 
@@ -48,6 +48,7 @@ struct HostThread {
 struct ArgumentSet {
   StringId dims, types, strides, values;  // "Input Dims", "Input type", "Input Strides", "Concrete Inputs"
   StringId kernel_file, kernel_backend;   // "kernel_file", "kernel_backend" of Triton kernels that a compiler wrote
+  StringId call_stack;                    // "Call stack" of PyTorch 1.8 to 1.12: frames, innermost first, each with ";"
 
   bool operator==(const ArgumentSet&) const = default;
 };
@@ -64,13 +65,23 @@ struct KernelShape {
   bool operator==(const KernelShape&) const = default;
 };
 
+// An instruction of a compiled program (an HLO operation of XLA) that GPU rows are of. Strings as above.
+struct DeviceOperation {
+  StringId name, module;           // "fusion.3" of "jit_step"
+  StringId program;                // its number: of two programs with one name
+  StringId category;               // as XLA calls it: "loop fusion"; none: not known
+  int64_t flops = -1, bytes = -1;  // of one execution, as XLA says; -1: it does not
+  int64_t input_bytes = -1;        // of its operands, by their shapes; -1: the program is not in the file
+};
+
 // Next to GpuEvents: row = row there.
 struct GpuDetails {
-  std::vector<int32_t> caller;   // row in HostEvents of the call that launched it; -1: none in the trace
-  std::vector<int32_t> place;    // index in traceEvents
-  std::vector<int32_t> shape;    // row in RankDetail::shapes; -1: none (copies, fills)
-  std::vector<int64_t> bytes;    // of a copy or fill; -1: not recorded
-  std::vector<double> gb_per_s;  // "memory bandwidth (GB/s)", by the tracer's own clock; -1: not recorded
+  std::vector<int32_t> caller;     // row in HostEvents of the call that launched it; -1: none in the trace
+  std::vector<int32_t> place;      // index in traceEvents
+  std::vector<int32_t> shape;      // row in RankDetail::shapes; -1: none (copies, fills)
+  std::vector<int32_t> operation;  // row in RankDetail::operations; -1: none
+  std::vector<int64_t> bytes;      // of a copy or fill; -1: not recorded
+  std::vector<double> gb_per_s;    // "memory bandwidth (GB/s)", by the tracer's own clock; -1: not recorded
 
   size_t size() const { return caller.size(); }
 };
@@ -123,6 +134,7 @@ struct RankDetail {
   std::vector<HostThread> threads;  // sorted by (process, thread)
   std::vector<ArgumentSet> arguments;
   std::vector<KernelShape> shapes;
+  std::vector<DeviceOperation> operations;
   GpuDetails gpu;
   GpuAnnotations gpu_annotations;
   MemoryEvents memory;
@@ -155,6 +167,7 @@ void for_each_column(Events& gpu, const Visit& visit) {
   visit(gpu.caller);
   visit(gpu.place);
   visit(gpu.shape);
+  visit(gpu.operation);
   visit(gpu.bytes);
   visit(gpu.gb_per_s);
 }

@@ -21,6 +21,7 @@ struct TimelineRow {
   int64_t step = -1;                  // N of ProfilerStep#N; -1: the whole trace, or in no step
   int64_t host_ns = -1;               // of the step on the host; -1: no step
   int64_t gpu_rows = 0;               // of a step: launched in it
+  int64_t profiler_idle_ns = -1;      // of the idle time, while the profiler refilled its buffers; -1: without details
   RankSummary timeline;               // its window is that of these rows; of a step, the step
   StepPlace place = StepPlace::step;  // else what is in no step, before, between or after the steps
 };
@@ -100,6 +101,9 @@ struct LaunchTotals {
   int64_t slow_calls = 0;    // call of more than 50 us
   int64_t late_starts = 0;   // delay of more than 100 us
   int64_t covered_rows = 0;  // that ended before the call that launched them returned
+  // Rows that started late while the profiler refilled its buffers, and what of delay_ns passed meanwhile; -1: without
+  // details.
+  int64_t profiler_rows = -1, profiler_delay_ns = -1;
 };
 
 // All rows of one name.
@@ -112,6 +116,7 @@ struct KernelTotals {
   double median_ns = 0;
   double share = 0;             // of the time of all rows
   double cumulative_share = 0;  // of this row and those before it
+  std::string library;          // whose kernel it is, by its name; "": not known
 
   double mean_ns() const { return count == 0 ? 0 : static_cast<double>(total_ns) / static_cast<double>(count); }
 };
@@ -149,6 +154,8 @@ struct HostCallTotals {
   int64_t idle_after_ns = 0;  // and the gap in which the call ended, up to the next GPU row; a gap counts once
   // Counts those that began inside a ProfilerStep; all where the trace has no steps.
   int64_t in_steps = 0, in_steps_ns = 0, in_steps_idle_after_ns = 0;
+  // Of these calls, the profiler's own wait for the GPU as it ends the recording; never in a step.
+  int64_t profiler_calls = 0, profiler_ns = 0;
 };
 
 // As tb_plugin: the window begins with the first step, or when what was launched before it has ended, and ends with the
@@ -159,6 +166,26 @@ struct Utilization {
   double gpu = -1;            // kernel_ns / window_ns; -1: no window
   double sm_efficiency = -1;  // time x min(blocks per SM of what runs, 1) over the window; -1: not recorded
   double occupancy = -1;      // achieved, estimated by the profiler; weighted by time; 0..1
+};
+
+// All rows of one operation of one program (HLO of XLA).
+struct HloOperationRow {
+  std::string name, category, module, program;  // as in DeviceOperation; "" where not known
+  int64_t gpu_rows = 0;
+  int64_t executions = 0;  // rows of that of its kernels that ran most often: one execution may launch several kernels
+  int64_t total_ns = 0, shortest_ns = 0, longest_ns = 0;  // rows
+  int64_t flops = -1, bytes = -1, input_bytes = -1;       // of one execution; -1: not known
+  double share = 0;                                       // of the time of all rows of the trace
+  double cumulative_share = 0;                            // of this row and those before it
+};
+
+// All operations of one category; the row without one is of rows that are of no operation: copies, what the runtime
+// launches itself. Rows sum to the trace.
+struct HloCategoryRow {
+  std::string category;
+  int64_t operations = 0, gpu_rows = 0, executions = 0, total_ns = 0;
+  int64_t flops = -1, bytes = -1;  // of all executions; -1: not known of one of them, or more than a number holds
+  double share = 0, cumulative_share = 0;
 };
 
 struct RankTables {
@@ -180,6 +207,8 @@ struct RankTables {
   std::vector<HostCallTotals> calls;    // the same
   std::vector<HostCallTotals> overheads;
   Utilization utilization;
+  std::vector<HloOperationRow> hlo_operations;  // longest total first; none where no row is of an operation
+  std::vector<HloCategoryRow> hlo_categories;   // the same
 };
 
 // Empty when the parts of every table sum up; else the first that does not, in words.

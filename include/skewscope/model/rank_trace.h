@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collectives/kind.h"
+#include "collectives/transport.h"
 #include "skewscope/base/column.h"
 #include "skewscope/base/ids.h"
 #include "skewscope/base/time.h"
@@ -133,7 +134,10 @@ struct CollectiveCall {
   int64_t launch_duration_ns = 0;
   bool launched = false;
   CallPhase phase = CallPhase::unknown;
-  int32_t together = -1;  // number of a collective among GPUs of this process alone; -1: of none
+  Algorithm algorithm = Algorithm::unknown;  // of the library, where the tracer tells them
+  Protocol protocol = Protocol::unknown;
+  int32_t together = -1;          // number of a collective among GPUs of this process alone; -1: of none
+  int64_t measured_wait_ns = -1;  // how long the device itself says that it waited in the call; -1: it tells nothing
   int32_t module =
       -1;  // of the model, whose call it is: row of LinkedTrace::modules, of JobTrace::modules; -1: unknown
 
@@ -165,7 +169,7 @@ enum class GpuVendor : uint8_t {
   other,  // launched through none of these: MTIA, Gaudi, Ascend
 };
 
-// The maker of the GPUs of a job. cpu: no trace has GPU rows; unknown: all are GpuVendor::other.
+// The maker of the GPUs of a job. cpu: no trace has GPU rows; unknown: all are GpuVendor::other, or record calls only.
 enum class JobVendor : uint8_t { unknown, nvidia, amd, intel, cpu, mixed };
 const char* to_string(JobVendor vendor);  // "" for unknown
 
@@ -179,6 +183,12 @@ struct RankTrace {
   int32_t device = -1;      // the device most GPU rows ran on; -1: no GPU rows
   std::string device_name;  // "" where deviceProperties does not tell
   GpuVendor vendor = GpuVendor::nvidia;
+  // Its tracer records calls and nothing else: no GPU row, and of calls no stream.
+  bool calls_only = false;
+  // Only how long its calls took is recorded: their places tell their order, and nothing of when they ran.
+  bool durations_only = false;
+  // Its log was too long to hold: one collective in so many is kept, the same ones on all ranks. 1: all are.
+  int32_t one_of = 1;
   bool has_cpu_ops = true;    // false: GPU-only capture; its clock conversion drifts (reference: kineto #1080)
   int64_t resolution_ns = 1;  // smallest step of its time stamps: 1000 for whole microseconds
   LocalNs first_event;        // over GPU rows, launches and steps

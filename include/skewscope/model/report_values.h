@@ -33,7 +33,7 @@ const char* to_string(LossKind kind);
 enum class GainBound : uint8_t { exact, at_least, at_most };
 const char* to_string(GainBound bound);
 
-// Whether a rank's replay stands out from those of innocent ranks.
+// Whether a rank's replay differs clearly from those of innocent ranks.
 enum class Standing : uint8_t { suspect, cause };
 const char* to_string(Standing standing);
 

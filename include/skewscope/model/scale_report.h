@@ -72,7 +72,7 @@ struct ScaleReport {
     LossCause kind = LossCause::other;
     std::vector<int32_t> ranks;  // kind rank; kind host: whose hosts; of a wait: whom it is for, where that is few
     std::string communicator;    // kind communicator: what communicators of this role are called
-    std::vector<int32_t> communicators;  // ids in the larger run that stand out; all of that role where none does
+    std::vector<int32_t> communicators;  // ids in the larger run that differ clearly; all of that role where none does
     std::string op, dtype;               // kind communicator
     std::string name;                    // kind operator: of the kernel
     double before_ns = 0, after_ns = 0;  // per rank and step: of the slowest communicator, without waits that began

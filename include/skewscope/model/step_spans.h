@@ -26,6 +26,9 @@ struct StepSpan {
   int64_t calls = 0;   // collective calls launched in it
   LocalNs host_start;  // of the step on the host; of no step, nothing
   int64_t host_ns = 0;
+  // Parts of host_ns: while any of the host's calls launched, while any waited for the GPU. -1: of no step, or the
+  // trace has no launches.
+  int64_t host_launch_ns = -1, host_wait_ns = -1;
 };
 
 // Steps as they ran on the GPU, and the rest of the window, end to end in the order of time: they sum to the time from

@@ -27,6 +27,7 @@ struct ProcessGroup {
   std::string name, description;
   int64_t size = -1;
   RankRuns ranks;          // empty: not listed, or cut
+  int64_t own_rank = -1;   // of the process that lists it, inside the group; -1: not told
   std::string ranks_text;  // as written where it was a string
 };
 
@@ -34,6 +35,9 @@ struct DistributedInfo {
   bool present = false;
   bool after_events = false;  // on-demand traces: its rank is derived, see src/ingest/kineto/KINETO.md, section 8
   int64_t rank = -1, world_size = -1;
+  std::string rank_from;  // what says the rank where it is no distributedInfo: "RANK of the environment"; "": that
+  // Its place among the processes, or devices, of a file that holds several and says no rank; -1: none.
+  int64_t place_in_file = -1;
   std::string backend;
   std::vector<ProcessGroup> groups;
 };
@@ -61,9 +65,17 @@ struct FileNameFacts {
   std::string worker;
 };
 
-// What one file says about its rank.
+// What the part of a file is called wherever a file is named: "capture.sqlite#pid4242".
+inline std::string part_name(const std::string& file, const std::string& part) {
+  return part.empty() ? file : file + '#' + part;
+}
+
+// What one file, or one rank in a file of several, says about its rank.
 struct RankEvidence {
-  std::string file;    // as the user gave it
+  std::string file;   // as the user gave it; of a file of several ranks: part_name()
+  std::string part;   // which of them: "pid4242", "gpu3"; "": the file has one
+  int32_t place = 0;  // of the part among the `parts` of the file
+  int32_t parts = 1;
   std::string folder;  // absolute path of the folder it lay in
   FileNameFacts name;
   std::string host;
@@ -75,6 +87,16 @@ struct RankEvidence {
   int64_t largest_group = -1;         // "Group size" of any call, size of any listed group
   std::vector<RankRuns> call_groups;  // members of the groups of its calls, complete lists only
   LocalNs first_event, last_event;
+
+  // The file without the name of the part.
+  std::string whole_file() const { return file.substr(0, file.size() - part_name("", part).size()); }
+};
+
+// The calls of a group, summed up: tracers that name one group differently use it alike.
+struct GroupUse {
+  uint32_t kinds = 0;  // a bit for each CollectiveKind
+  int64_t calls = 0;
+  int64_t mean_bytes = -1;  // of those whose bytes are known (collectives/traffic.h); -1: of none
 };
 
 // A process group as calls of one trace mention it; equal mentions once.
@@ -83,6 +105,7 @@ struct GroupMention {
   int64_t size = -1;
   std::string ranks;  // "Process Group Ranks" as written
   int64_t rank_start = -1, rank_stride = -1;
+  GroupUse use{};
 };
 
 // A call's group, and the ranks that are known inside the group only.
@@ -112,8 +135,8 @@ struct LinkedTrace {
 struct TraceFile {
   std::string path;  // that it was read from: of the trace, or of its digest
   ContentKind kind = ContentKind::not_a_trace;
-  bool usable = false;                 // a trace of one rank; which files are is judged over all of them
-  std::string format = "kineto json";  // its reader's name for it; digests do not keep it: so far all are of Kineto
+  bool usable = false;  // a trace of one rank; which files are is judged over all of them
+  std::string format;   // its reader's name for it
   std::string compression, job_name;
   int64_t bytes = 0, events = 0;  // of the uncompressed text
   RankEvidence evidence;

@@ -10,6 +10,10 @@ namespace skewscope {
 inline constexpr size_t kLongestName = 64;
 inline constexpr int kMostRanks = 1 << 20;
 inline constexpr int kMostCaptures = 9999;
+// A dump of a flight recorder is kept as the file of a rank in a capture of its own kind: the minute since 1970 in
+// which the dump was written.
+inline constexpr int kMostDumpMinute = 99'999'999;
+inline constexpr bool is_dump(int capture) { return capture > kMostCaptures; }
 inline constexpr std::chrono::hours kLongestTokenLife{366 * 24};
 
 // [A-Za-z0-9][A-Za-z0-9._-]{0,63} without ".." anywhere. A name is a legal file name and needs no escaping in a URL.

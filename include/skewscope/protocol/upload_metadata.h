@@ -11,12 +11,14 @@ namespace skewscope {
 
 struct UploadMetadata {
   std::string job;       // is_name()
-  int capture = 0;       // 0..kMostCaptures: which of several captures of one job
+  int capture = 0;       // 0..kMostCaptures: which of several of one job; above that, dumps: names.h
   int rank = 0;          // 0..kMostRanks - 1
+  int ranks = 1;         // that the file holds: `rank` and those that follow it, all below kMostRanks
   std::string filename;  // what the sender calls the file: text to show, never a path
   std::optional<Digest> sha256;
   std::optional<int> world_size;  // 1..kMostRanks
   bool replace = false;           // other content than the file that is there is wanted
+  bool grows = false;             // a log that is still written: its upload has no end, what came of it counts at once
 };
 
 std::string encode(const UploadMetadata& metadata);
@@ -28,8 +30,8 @@ struct ParsedMetadata {
 };
 ParsedMetadata parse_upload_metadata(std::string_view text);
 
-// What a file of such a trace is called where it is kept: ".json", ".json.gz", ".json.zst", ".digest" as its
-// first bytes say. Needs at most 4 bytes.
+// The suffix of a file that begins so: ".json", ".json.gz", ".json.zst", ".digest", ".sqlite", ".pftrace", and
+// ".xplane.pb" for other bytes that are no text. It needs at most 4 bytes.
 const char* suffix_of_content(std::string_view first_bytes);
 
 }  // namespace skewscope

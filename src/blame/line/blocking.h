@@ -2,7 +2,7 @@
 //
 // Problem: while a GPU communicates and computes nothing, the communication need not be what it waits for: a call that
 // nobody needs yet may run while the host is late. Only what blocks is won where the call is hidden or quicker.
-// Idea: the GPU stands still until its next row of work begins (a kernel, a fill or a copy). That row was ready from
+// Idea: the GPU is idle until its next row of work begins (a kernel, a fill or a copy). That row was ready from
 // when its launch had arrived. Where several calls ended while the GPU stood still, it waited for the last one if it
 // was launched before that call ended and began behind it: on the same stream, or as soon as an event takes. What the
 // call itself waited for is found the same way, back to where the GPU went idle. Where the row was launched only after

@@ -9,7 +9,7 @@
 namespace skewscope::blame {
 namespace {
 
-// A pause stands out when it is this long, and this many times the usual one.
+// A pause differs clearly when it is this long, and this many times the usual one.
 constexpr int64_t kLongPauseNs = 100'000;
 constexpr int64_t kLongPauses = 10;
 // Launches of other threads while one waits.

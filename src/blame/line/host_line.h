@@ -1,19 +1,19 @@
-// The line of a rank's host: when it launches what the GPU runs, and when it stands still for the GPU.
+// The line of a rank's host: when it launches what the GPU runs, and when it waits for the GPU.
 //
 // Problem: a job whose kernels are short is as fast as its hosts, and a network that takes no time makes it no faster;
 // but hosts wait for their GPUs as well (a loss is read, a step ends, a queue is full), and come sooner when these do.
 // Where the trace holds synchronizing calls between launches, those are the waits: of what had been launched, a call
 // waited for what ended last before it returned; from then on the time is the host's own. Next to them the host waited
-// where the call that launched a copy returned behind its end, and where the launch call itself stands out while the
-// GPU had work (the queue was full): until it returned.
+// where the call that launched a copy returned behind its end, and where the launch call itself differs clearly while
+// the GPU had work (the queue was full): until it returned.
 //
-// Tracers may leave synchronizing calls out. Where none lies between launches, the host launches at its own pace, and
+// Tracers may leave synchronizing calls out. Where none lies between launches, the host launches at its own speed, and
 // between two launches it waited for the GPU where the columns leave no better reading:
 //   the GPU had nothing left    a copy was launched last and had ended when the next launch came (a result is read), or
-//                               the pause stands out from the host's pace (a synchronization): until all had ended, of
-//                               the calls the one that ended last;
+//                               the pause differs clearly from the host's speed (a synchronization): until all had
+//                               ended, of the calls the one that ended last;
 //   only calls were left        the same, until the line had come to the end of its work;
-//   the GPU had work            the launch call itself stands out.
+//   the GPU had work            the launch call itself differs clearly.
 // A collective that ran on the host next to GPU rows (gloo, MPI) is a launch that lasts as long as itself: the host
 // waited for what the GPU had been given before it, as it reads what that leaves; and for its end, where it launched
 // nothing until then. All other time is the host's own. Where a host that stalled by itself is taken for one that
@@ -84,7 +84,8 @@ struct HostEnds {
   }
 };
 
-// How long a host's pause between two launches must be to stand out among all of them; those of no length do not count.
+// How long a host's pause between two launches must be to differ clearly among all of them; those of no length do not
+// count.
 int64_t long_pause_among(std::vector<int64_t> pauses_ns);
 
 // `synchronizing`: by start. `ends`: of the calls, by time. `before`: of what was launched before the recording. On the

@@ -1,4 +1,4 @@
-// Where the line of a GPU's work stands still: idling that calls or launches explain.
+// Where the line of a GPU's work is idle: idling that calls or launches explain.
 //
 // A row begins once the line, the call it joins and its launch allow it. Which of them came last is what the idling in
 // front of it was for; the others are kept where the replay may make them come last. A row behind no idling is kept

@@ -41,7 +41,7 @@ struct Fork {
   int64_t duration_ns = 0;  // of the call
 };
 
-// Where the line may have to stand still: idle from `from_ns` until a call had ended, or until a row was launched.
+// Where the line may have to be idle: idle from `from_ns` until a call had ended, or until a row was launched.
 struct Stop {
   int64_t from_ns = 0;
   int64_t until_ns = 0;  // what is explained of the idling; the rest, up to `to_ns`, is local work

@@ -50,7 +50,7 @@ std::vector<uint32_t> walk(const MessageCounts& counts, uint32_t first, uint32_t
   return way;
 }
 
-// Neighbours stand side by side.
+// Neighbours are side by side.
 struct Way {
   std::vector<uint32_t> traces;
   bool circle = false;

@@ -1,4 +1,4 @@
-// A pipeline played: how long its ranks stand still when nothing but the order of the passes makes them.
+// A pipeline played: how long its ranks are idle when nothing but the order of the passes makes them.
 //
 // Problem: what must a schedule wait with stages as long as these, and with more micro-batches? Idea: each rank runs
 // its passes in its schedule's order; a forward pass begins when the stage in front has ended it, a backward pass when

@@ -1,6 +1,6 @@
 // When the line of a rank of a pipeline stood still for other stages.
 //
-// A line waits for its pipeline where it stands still, a message or a collective of several stages ended meanwhile, and
+// A line waits for its pipeline where it is idle, a message or a collective of several stages ended meanwhile, and
 // its partner had not come: from when the line stopped, or the call began, until the partner did. Calls that hold up
 // the line by themselves (those of tensor parallelism) are work of the stage, and leave that time. What is behind,
 // until the message was there, is its transfer. Cost: O((stops + calls) log) per rank.

@@ -245,7 +245,7 @@ void LineRunner::take_host_pace() {
     pause_pace_ = at_most(pause.length_ns, pause.length_ns - of_pause_ns);
     host_pace_ = at_most(fork->host_ns - pause.length_ns, usual->host_ns - pause.length_ns + of_pause_ns);
   }
-  next_launch_ns_ = fork ? fork->launch.ns : INT64_MAX;  // where its pace ends: without paces, never
+  next_launch_ns_ = fork ? fork->launch.ns : INT64_MAX;  // where its speed ends: without speeds, never
 }
 
 void LineRunner::set_factors() {

@@ -1,9 +1,10 @@
 // A rank's line and its host's that are being replayed: how far they are, in recorded and in new time.
 //
-// The line runs to the forks as they are asked for and stands still at its stops until the joined call has ended and
-// the row behind is launched. The host runs to the launches as they are asked for and stands still at its waits until
-// the line has been where it waited for. At peers' pace the host's longest pause between two launches of calls is what
-// is cut first: what stalls a host does so at one place. Whatever is asked for was recorded behind what it depends on.
+// The line runs to the forks as they are asked for and is idle at its stops until the joined call has ended and
+// the row behind is launched. The host runs to the launches as they are asked for and waits until
+// the line has been where it waited for. As fast as its peers, the host's longest pause between two launches of calls
+// is what is cut first: what stalls a host does so at one place. Whatever is asked for was recorded behind what it
+// depends on.
 //
 // Several changed jobs are replayed abreast: what is looked at next depends on recorded times alone, which they share,
 // so that the line is read once for all of them. Only their new times differ.
@@ -19,7 +20,7 @@ namespace skewscope::blame {
 constexpr size_t kAbreast = 4;
 using Abreast = std::array<int64_t, kAbreast>;  // ns, per job that is replayed
 
-// The pace of ranks at the same place of the same program: medians of what their forks have.
+// The speed of ranks at the same place of the same program: medians of what their forks have.
 struct Pace {
   int64_t work_ns = 0, host_ns = 0, delay_ns = 0;
 };
@@ -84,7 +85,7 @@ class LineRunner {
   Abreast now_, host_now_, first_;
   Factors work_factor_, host_factor_;     // of the time up to the next fork, the next launch of a call
   Factors pause_factor_;                  // of the host's longest pause there
-  double work_pace_ = 1, host_pace_ = 1;  // what of it peers' pace makes, at most 1
+  double work_pace_ = 1, host_pace_ = 1;  // what of it the speed of its peers makes, at most 1
   double pause_pace_ = 1;
   int64_t pause_begin_ns_ = INT64_MIN, pause_end_ns_ = INT64_MIN;     // recorded
   int64_t next_mark_ns_ = 0, next_launch_ns_ = 0, next_wait_ns_ = 0;  // recorded

@@ -1,4 +1,4 @@
-// Which ranks run the same program, and which of their calls stand at the same place of it.
+// Which ranks run the same program, and which of their calls are at the same place of it.
 //
 // A rank's program is the set of what it does in collectives: operation, shape of the group, role (root, place
 // of sender and receiver in their group). Two calls are at the same place when their ranks run the same program, the

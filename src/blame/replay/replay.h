@@ -1,16 +1,16 @@
-// The job again, from its local work and its collectives: how long it takes when some ranks work at their peers' pace,
-// or the network takes no time.
+// The job again, from its local work and its collectives: how long it takes when some ranks work as fast as their
+// peers, or the network takes no time.
 //
 // Idea: the starts and ends of all calls in recorded order. At a start the rank's line runs to the call's fork; at an
 // end the call waits for whom it has to wait for (collectives/synchronization.h) and ends as long after that arrival as
-// it did. Lines stand still until what they join has ended and what they run next is launched (line_runner.h). Why in
+// it did. Lines are idle until what they join has ended and what they run next is launched (line_runner.h). Why in
 // that order: whatever a start or an end depends on was recorded before it. Unchanged, the replay gives the recorded
 // length; how nearly is reported with it, and where it does not nothing is concluded. Sessions are jobs of their own:
 // their lengths add up. Islands of ranks that nobody compared are replayed one by one. A line begins when it was
-// recorded to begin, or as its host's pace from its first step on makes it begin; one whose recording begins in a later
-// step than others' begins as much earlier as the job is by then. Cost: O(forks + stops) per run, one sort; kAbreast
-// changes are one run (line_runner.h). Source: the what-if analysis of Wu et al. 2025 (OSDI, "stragglers in LLM
-// training"), on streams instead of operations.
+// recorded to begin, or as its host's speed from its first step on makes it begin; one whose recording begins in a
+// later step than others' begins as much earlier as the job is by then. Cost: O(forks + stops) per run, one sort;
+// kAbreast changes are one run (line_runner.h). Source: the what-if analysis of Wu et al. 2025 (OSDI, "stragglers in
+// LLM training"), on streams instead of operations.
 #pragma once
 
 #include <compare>

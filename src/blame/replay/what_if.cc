@@ -23,7 +23,7 @@ constexpr double kLeftAlone = 0.05;     // of what follows the last arrivals: no
 // A rank with all its sessions.
 struct Person {
   Rank rank;
-  int64_t own_ns = 0;  // wait that began with it, without what its program takes
+  int64_t own_ns = 0;  // waiting that it causes, without what its program takes
   std::vector<size_t> traces;
   int64_t saved_ns = 0;
 };
@@ -110,7 +110,7 @@ void judge_each(const std::vector<Person>& people, const Bench& bench, std::vect
   }
 }
 
-// Where no one stands out: those whose own wait is at least half of the most blamed one's, together.
+// Where no one differs clearly: those whose own wait is at least half of the most blamed one's, together.
 Together judge_together(const ReplayPlan& plan, const ReplayIsland& island, const Replay& job,
                         const std::vector<Person>& people, const Bench& bench, const std::vector<TraceBlame>& judged) {
   const bool any = std::any_of(island.traces.begin(), island.traces.end(),

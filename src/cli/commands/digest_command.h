@@ -1,4 +1,4 @@
-// skewscope digest: per-rank extracts that stand for the traces in every other command.
+// skewscope digest: per-rank extracts that represent the traces in every other command.
 #pragma once
 
 #include "src/cli/options/common_options.h"

@@ -137,11 +137,18 @@ struct Work {
   Progress* progress = nullptr;                 // of the merging
 };
 
+bool is_read_itself(const Work& work, const std::string& trace) {
+  const auto given = [&](const std::string& file) {
+    return std::binary_search(work.files.begin(), work.files.end(), file);
+  };
+  return given(trace) || given(file_of_part(trace));
+}
+
 // The details of one file, read again: those of all files would not fit.
 DetailSource detail_source(const Work& work) {
   return [&work, begun = std::make_shared<std::atomic<int64_t>>(0)](const RankTrace& trace,
                                                                     const ShowDetails& show) -> Result<bool> {
-    if (!std::binary_search(work.files.begin(), work.files.end(), trace.file)) return false;  // a digest
+    if (!is_read_itself(work, trace.file)) return false;  // a digest
     bool shown = false;
     work.progress->count(++*begun, std::ssize(work.files));
     IngestOptions detailed = work.ingest;
@@ -164,7 +171,7 @@ Result<CorrelatedJob> read_job(Work& work, StageTimer& timer) {
     ingest.while_details_last = [&](const TraceFile& file) {
       if (!file.linked.detail) return;
       const std::scoped_lock held(lock);
-      work.base_time_ns[file.path] = file.linked.detail->base_time_ns;
+      work.base_time_ns[file.evidence.file] = file.linked.detail->base_time_ns;
     };
   }
   return split_job(work.files, ingest, work.options.align, timer);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 
 #include "skewscope/simulate.h"
+#include "skewscope/simulate/hang.h"
 #include "src/cli/options/common_options.h"
 #include "src/cli/process/exit_code.h"
 
@@ -12,6 +14,7 @@ namespace skewscope::cli {
 struct SimulateCommandOptions {
   CommonOptions common;
   SimulateOptions job;
+  std::optional<HangKind> hang;  // dumps of a job that hangs, in place of traces
 };
 
 void add_simulate_command_options(CLI::App& command, SimulateCommandOptions& options);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "gather_options.h"
+#include "gathered_hang.h"
 #include "skewscope/base/exchange.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/protocol/names.h"
@@ -43,7 +44,7 @@ void keep_standard_descriptors() {
 }
 
 // The files are named by the ranks that their senders gave.
-constexpr const char* kRankOfFile = "/r(?<rank>[0-9]+)\\.[^/]*$";
+constexpr const char* kRankOfFile = "/r(?<rank>[0-9]+)(\\+[0-9]+)?\\.[^/]*$";
 
 // What the report says of files that it leaves out or takes in part, a line each for its log; how many. These findings
 // are what a job's owner has to know before the report is believed: others are in it and change no rank's figures.
@@ -83,7 +84,7 @@ std::pair<int, int> capture_and_rank(const std::string& path) {
   return found;
 }
 
-int make_report(const ReportTask& task) {
+int report_on_traces(const ReportTask& task) {
   ReportOptions options;
   options.common.quiet = true;
   options.input.paths = {task.traces};
@@ -94,14 +95,30 @@ int make_report(const ReportTask& task) {
     return host == hosts.end() ? "" : host->second;
   };
   options.output = task.output;
+  options.formats = {"json", "csv", "sqlite", "html", "prometheus"};  // the last for the metrics of the daemon
   options.input.ingest.job = task.job;
   options.input.ingest.one_job = true;
-  limit_threads(std::max(task.threads, 1));
   Alone alone;
   std::string command = fmt::format("skewscope report {} -o {}", task.traces, task.output);
   if (task.world_size > 0) command += fmt::format(" --world-size {}", options.input.ingest.world_size);
   const ExitCode code = run_report(options, {command, "", alone});
   return code == kDone && tell_of_files(task.output) > 0 ? kInPart : code;
+}
+
+// A hang is reported on whatever becomes of the traces.
+int make_report(const ReportTask& task) {
+  limit_threads(std::max(task.threads, 1));
+  Gathered gathered = gathered_in(task.traces);
+  if (gathered.dumps.empty()) return report_on_traces(task);
+  int of_traces = gathered.traces ? report_on_traces(task) : kDone;
+  if (of_traces != kDone && of_traces != kInPart) {
+    gathered.traces = false;
+    of_traces = kInPart;
+  }
+  const std::string command = fmt::format("skewscope hang {} -o {}/hang", task.traces, task.output);
+  const int of_dumps = make_hang(task, gathered, command);
+  if (of_dumps != kDone) return gathered.traces ? kInPart : of_dumps;
+  return of_traces;
 }
 
 // The options as the command line and the file of --config say at present.

@@ -97,6 +97,8 @@ void add_reports(CLI::App& command, GatherOptions& options) {
               "A job's report is made without its missing ranks after so long without a byte");
   add_seconds(command, "--deadline-after-end", deadlines.after_end, "The same, once the job has ended");
   add_seconds(command, "--debounce", deadlines.debounce, "A report is made again when arrivals pause for so long");
+  add_seconds(command, "--log-period", deadlines.logs,
+              "The report of logs that grow is made again so long after the last, and at most a tenth of the time");
   add_seconds(command, "--retention", options.retention.age,
               "A job whose every file was reported on, or that has none, is deleted so long after its last change");
   add_bytes(command, "--retention-size", options.retention.total_bytes,

@@ -42,6 +42,15 @@ void add_bytes(CLI::App& command, const std::string& flag, uint64_t& value, cons
       ->type_name("BYTES");
 }
 
+// PyTorch reads where to write dumps from the first of these variables that is set.
+std::string dumps_of_environment() {
+  for (const char* name : {"TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"}) {
+    const char* text = std::getenv(name);
+    if (text != nullptr && *text != '\0') return text;
+  }
+  return "";
+}
+
 // As configs/slurm names it for the gatherer; "" where this is no job of Slurm.
 std::string job_of_slurm() {
   const auto value = [](const char* name, const char* otherwise) {
@@ -56,9 +65,21 @@ std::string job_of_slurm() {
 void add_what(CLI::App& command, ShipOptions& ship, bool& report_again) {
   command.add_option("PATH", ship.paths, "Folders to watch, or files")->type_name("");
   command.add_option("--to", ship.url, "The gatherer, as http(s)://HOST:PORT")->required()->type_name("URL");
+  ship.dumps = dumps_of_environment();
+  command
+      .add_option("--dumps", ship.dumps,
+                  "Send flight recorder dumps, too: files whose path is PREFIX and a rank; default: "
+                  "$TORCH_FR_DUMP_TEMP_FILE, or $TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
+      ->type_name("PREFIX");
   ship.job = job_of_slurm();
   command.add_option("--job", ship.job, "The job's name; default within a job of Slurm: CLUSTER-ID.RESTARTS")
       ->required(ship.job.empty())
+      ->type_name("NAME");
+  command
+      .add_option(
+          "--host", ship.host,
+          "Host of traces that do not name theirs, such as $SLURMD_NODENAME; default: this system's name, of files on "
+          "its own disks")
       ->type_name("NAME");
   command.add_option("--world-size", ship.world_size, "Ranks of the job; default: as the traces tell")
       ->check(CLI::Range(1, kMostRanks).description(""))

@@ -99,6 +99,10 @@ void add_input_filters(CLI::App& command, IngestOptions& ingest) {
   add_parsed<std::pair<int64_t, int64_t>>(
       command, "--steps", "A:B", parse_steps, [&ingest](std::pair<int64_t, int64_t> steps) { ingest.steps = steps; },
       "10:20", "Only steps A to B-1 (B is not included); A: or :B leaves an end open");
+  command
+      .add_option("--step-range", ingest.step_range,
+                  "Steps are the ranges (NVTX) of this name, numbers aside; default: found by itself")
+      ->type_name("NAME");
   command.add_option("--rank-regex", ingest.rank_regex, "Rank from the path: expression with a group named rank")
       ->type_name("RE");
   command.add_option("--rank-map", ingest.rank_map, "Rank, and host, from a CSV file of path,rank or path,rank,host")

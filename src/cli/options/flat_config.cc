@@ -78,7 +78,7 @@ class FlatConfig : public CLI::Config {
     reading.items.push_back(std::move(item));
   }
 
-  // As it would stand on the command line.
+  // As it would be on the command line.
   std::string text_of(const std::string& name, const toml::node& value) const {
     if (const auto* text = value.as_string()) return text->get();
     if (const auto* flag = value.as_boolean()) return flag->get() ? "true" : "false";

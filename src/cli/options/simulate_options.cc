@@ -178,6 +178,16 @@ void add_form(CLI::App& command, SimulateOptions& options) {
       "Build that wrote the traces: a (2023), c (2024), d (2025), e (2026)");
   add_choice<std::string>(command, "--compression", options.compression,
                           {{"none", ""}, {"gzip", "gzip"}, {"zstd", "zstd"}}, "Compression of the traces");
+  add_choice<std::string>(command, "--format", options.format,
+                          {{"kineto", ""},
+                           {"nsys", "nsys"},
+                           {"xplane", "xplane"},
+                           {"ascend", "ascend"},
+                           {"rocpd", "rocpd"},
+                           {"nccl-inspector", "nccl-inspector"},
+                           {"nccl-inspector-durations", "nccl-inspector-durations"}},
+                          "Whose files: torch.profiler's, Nsight Systems' or JAX's (one per node), torch_npu's or "
+                          "rocprofv3's databases, logs of NCCL's Inspector with or without times");
   command.add_flag("--digests", options.digests, "Write digests instead of traces: large jobs in seconds");
   command.add_option("--seed", options.seed, "Equal seeds and options give equal bytes")->capture_default_str();
   command.add_flag("--sync-events", options.sync_events, "Write which stream waits for which event; nvidia");

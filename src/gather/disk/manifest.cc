@@ -66,7 +66,7 @@ int Manifest::execute(const std::string& sql) {
   return sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr);
 }
 
-// The pragmas in this order: the lock mode must stand before the file is first looked at.
+// The pragmas in this order: the lock mode must be before the file is first looked at.
 ManifestStatus Manifest::settle(bool make) {
   int code = execute(
       "PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "skewscope/protocol/sha256.h"
+#include "spool_paths.h"
 #include "src/gather/kept/aging.h"
 #include "src/gather/kept/store.h"
 
@@ -40,6 +41,7 @@ enum class UploadStage {
   replacing,  // the file of its rank is being exchanged for this one: recovery looks where both are
   complete,
   expired,
+  growing,  // of a log without an end, whose bytes lie where the file of its rank belongs
 };
 
 struct UploadRow {
@@ -63,6 +65,9 @@ struct FileRow {
   std::string client, filename;
   Time committed_at{};
   bool recovered = false;  // from the file itself, when the manifest was damaged
+  bool grows = false;      // it has no row: it is what came of an upload that grows, and charged as such
+
+  int last_rank() const { return rank + ranks_of(suffix) - 1; }
 };
 
 struct ReportRow {
@@ -76,8 +81,11 @@ struct ReportRow {
 };
 
 inline bool is_open(const UploadRow& row) {
-  return row.stage == UploadStage::open || row.stage == UploadStage::replacing;
+  return row.stage == UploadStage::open || row.stage == UploadStage::replacing || row.stage == UploadStage::growing;
 }
+
+// The bytes of an upload lie here.
+std::string part_path(const UploadRow& row);
 
 enum class ManifestStatus {
   fine,

@@ -69,7 +69,7 @@ UploadRow upload_row(Cells& cells) {
   cells.require(is_upload_id(row.id));
   UploadMetadata& metadata = row.asked.metadata;
   metadata.job = job_name(cells);
-  metadata.capture = cells.number<int>(0, kMostCaptures);
+  metadata.capture = cells.number<int>(0, kMostDumpMinute);
   metadata.rank = cells.number<int>(0, kMostRanks - 1);
   metadata.filename = cells.text();
   if (!cells.is_null()) metadata.sha256 = cells.digest();
@@ -78,7 +78,8 @@ UploadRow upload_row(Cells& cells) {
   if (!cells.is_null()) row.asked.length = cells.number<uint64_t>(0, kMost);
   row.asked.uid = cells.number<uint32_t>(0, kMostUid);
   row.asked.client = cells.text();
-  row.stage = cells.number<UploadStage>(0, static_cast<int>(UploadStage::expired));
+  row.stage = cells.number<UploadStage>(0, static_cast<int>(UploadStage::growing));
+  metadata.grows = row.stage == UploadStage::growing;
   row.durable = cells.number<uint64_t>(0, kMost);
   row.segment_start = cells.number<uint64_t>(0, static_cast<int64_t>(row.durable));
   row.segment = cells.digest();
@@ -91,13 +92,13 @@ UploadRow upload_row(Cells& cells) {
 FileRow file_row(Cells& cells) {
   FileRow row;
   row.job = job_name(cells);
-  row.capture = cells.number<int>(0, kMostCaptures);
+  row.capture = cells.number<int>(0, kMostDumpMinute);
   row.rank = cells.number<int>(0, kMostRanks - 1);
   row.generation = cells.number<int>(1, std::numeric_limits<int>::max());
   row.size = cells.number<uint64_t>(0, kMost);
   row.digest = cells.digest();
   row.suffix = cells.text();
-  cells.require(rank_of("r00000" + row.suffix).has_value());
+  cells.require(ranks_of(row.suffix) > 0);
   row.uid = cells.number<uint32_t>(0, kMostUid);
   row.client = cells.text();
   row.filename = cells.text();
@@ -153,6 +154,12 @@ ReportRow report_row(Cells& cells) {
 
 }  // namespace
 
+std::string part_path(const UploadRow& row) {
+  const UploadMetadata& metadata = row.asked.metadata;
+  return row.stage == UploadStage::growing ? rank_path(metadata.job, metadata.capture, metadata.rank, kGrowingSuffix)
+                                           : part_path(row.id);
+}
+
 sqlite3_stmt* Manifest::prepared(const char* sql) {
   auto& statement = statements_[sql];
   if (!statement) {
@@ -204,7 +211,8 @@ void Manifest::put(const UploadRow& row) {
       metadata.capture, metadata.rank, metadata.filename, metadata.sha256, metadata.world_size, metadata.replace,
       row.asked.length, row.asked.uid, row.asked.client, row.stage, row.durable, row.segment_start, row.segment,
       row.digest, row.created, row.progress);
-  if (!row.asked.said.empty()) run("INSERT OR REPLACE INTO upload_said VALUES (?,?)", row.id, row.asked.said);
+  const std::string said = row.asked.said.empty() && metadata.ranks > 1 ? encode(metadata) : row.asked.said;
+  if (!said.empty()) run("INSERT OR REPLACE INTO upload_said VALUES (?,?)", row.id, said);
 }
 
 void Manifest::put(const FileRow& row) {
@@ -298,7 +306,9 @@ std::vector<UploadRow> Manifest::uploads() {
   for (auto& row : read("SELECT * FROM upload_said", said_row)) said.insert(std::move(row));
   for (UploadRow& row : rows) {
     const auto found = said.find(row.id);
-    if (found != said.end()) row.asked.said = found->second;
+    if (found == said.end()) continue;
+    row.asked.said = found->second;
+    row.asked.metadata.ranks = parse_upload_metadata(found->second).metadata.ranks;
   }
   return rows;
 }

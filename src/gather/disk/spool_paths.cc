@@ -67,14 +67,28 @@ std::optional<std::string> id_of_part(std::string_view name) {
   return is_upload_id(name) ? std::optional(std::string(name)) : std::nullopt;
 }
 
-std::optional<int> capture_of(std::string_view name) { return numbered(name, 'c', 4, kMostCaptures); }
+std::optional<int> capture_of(std::string_view name) { return numbered(name, 'c', 4, kMostDumpMinute); }
 
 std::optional<RankName> rank_of(std::string_view name) {
-  const size_t dot = std::min(name.find('.'), name.size());
-  const std::string_view suffix = name.substr(dot);
-  const std::optional<int> rank = numbered(name.substr(0, dot), 'r', 5, kMostRanks - 1);
-  const bool known = std::find(std::begin(kSuffixes), std::end(kSuffixes), suffix) != std::end(kSuffixes);
-  return rank && known ? std::optional(RankName{*rank, std::string(suffix)}) : std::nullopt;
+  const size_t end = std::min(name.find_first_of("+."), name.size());
+  const std::string_view suffix = name.substr(end);
+  const std::optional<int> rank = numbered(name.substr(0, end), 'r', 5, kMostRanks - 1);
+  const int ranks = ranks_of(suffix);
+  const bool known = rank && ranks > 0 && ranks <= kMostRanks - *rank;
+  return known ? std::optional(RankName{*rank, std::string(suffix)}) : std::nullopt;
+}
+
+std::string suffix_of_ranks(int ranks, std::string_view suffix) {
+  return (ranks > 1 ? fmt::format("+{}", ranks) : "") + std::string(suffix);
+}
+
+std::string_view kind_of(std::string_view suffix) { return suffix.substr(std::min(suffix.find('.'), suffix.size())); }
+
+int ranks_of(std::string_view suffix) {
+  const std::string_view kind = kind_of(suffix), mark = suffix.substr(0, suffix.size() - kind.size());
+  if (std::find(std::begin(kSuffixes), std::end(kSuffixes), kind) == std::end(kSuffixes)) return 0;
+  if (mark.empty()) return 1;
+  return numbered(mark, '+', 1, kMostRanks).value_or(0);
 }
 
 std::optional<int> generation_of(std::string_view name) { return numbered(name, 'g', 4, 1 << 30); }

@@ -3,6 +3,9 @@
 //   restoring                                    a start put a copy in its place, and is not done with it
 //   in/<id>.part                                 uploads; st_size = offset
 //   jobs/<job>/ranks/c0001/r00042.json.gz        complete files, read-only
+//   jobs/<job>/ranks/c0001/r00048+8.sqlite       one that holds eight ranks, 48 to 55
+//   jobs/<job>/ranks/c0001/r00007.json           a log that grows: an upload, st_size = offset
+//   jobs/<job>/ranks/c29735212/r00003.frdump     a dump, by the minute since 1970 in which it was written
 //   jobs/<job>/report/g0003/, current -> g0003   reports
 //   quarantine/<job>/, .strangers/, .manifests/  what is wrong: of a job, of nobody, the manifest itself
 //   trash/, backup/                              what is being deleted; copies of the manifest
@@ -16,14 +19,18 @@
 
 namespace skewscope::gather {
 
-inline constexpr std::string_view kSuffixes[] = {".json", ".json.gz", ".json.zst", ".digest"};  // of ranks' files
+// Of ranks' files: of one that holds several, "+8.sqlite".
+inline constexpr std::string_view kSuffixes[] = {".json",   ".json.gz",   ".json.zst", ".digest",
+                                                 ".sqlite", ".xplane.pb", ".pftrace",  ".frdump"};
+inline constexpr const char* kDumpSuffix = ".frdump";
+inline constexpr const char* kGrowingSuffix = ".json";  // of logs that grow: lines of JSON
 inline constexpr const char* kManifestName = "gather.sqlite";
 inline constexpr const char* kRestoringName = "restoring";
 inline constexpr const char* kLockName = "LOCK";
 inline constexpr const char* kRestoredName = "restored";  // in a job's folder: restore_job() has put it back
 inline constexpr const char* kBallastName = "ballast";
 
-// Where changed folders stand in the order in which they are flushed: where things go before where they come from. An
+// Where changed folders are in the order in which they are flushed: where things go before where they come from. An
 // upload leaves in/ for jobs/, quarantine/ or trash/, a file jobs/ for quarantine/ or trash/, and what is set aside
 // goes to trash/. Were the place that it left on the disk first, a power loss in between would leave it in neither.
 enum class FlushRank { trash, quarantine, jobs, in, backup };
@@ -63,6 +70,9 @@ struct RankName {
   std::string suffix;
 };
 std::optional<RankName> rank_of(std::string_view name);
+std::string suffix_of_ranks(int ranks, std::string_view suffix);  // "+8.sqlite"; of one rank ".sqlite"
+int ranks_of(std::string_view suffix);                            // 8; 0: no such suffix
+std::string_view kind_of(std::string_view suffix);                // ".sqlite", as in kSuffixes
 std::optional<int> generation_of(std::string_view name);
 
 }  // namespace skewscope::gather

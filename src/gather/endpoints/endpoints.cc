@@ -190,9 +190,14 @@ Response Endpoints::page_of(const Call& call) const {
     const auto job = store_.job(call.request.job);
     if (!job) return page_not_found();
     const bool says_something = job->report == ReportState::failed || job->report_exit_code == kReportInPart;
-    return job_page(*job, says_something ? last_lines_of_log(store_, job->name) : "");
+    return job_page({*job, verdict_of_report(store_, *job), verdict_of_hang(store_, *job)},
+                    StragglerFigures::of_job(store_, *job), says_something ? last_lines_of_log(store_, job->name) : "");
   }
-  const auto jobs = visible_jobs(store_, call, "", kJobsOnPage, "");
+  std::vector<ShownJob> jobs;
+  for (JobState& job : visible_jobs(store_, call, "", kJobsOnPage, "")) {
+    std::string verdict = verdict_of_report(store_, job), hang = verdict_of_hang(store_, job);
+    jobs.push_back({std::move(job), std::move(verdict), std::move(hang)});
+  }
   return jobs_page(jobs, jobs.size() == kJobsOnPage, call.caller.cookie.has_value());
 }
 
@@ -201,7 +206,8 @@ Response Endpoints::admin(const Call& call) const {
   if (call.request.endpoint == Endpoint::ready)
     return ready() ? document(200, kText, "ready\n") : document(503, kText, "not ready\n");
   return document(200, "text/plain; version=0.0.4; charset=utf-8",
-                  metrics_.text(store_.figures(), lobby_.figures(), process_figures()));
+                  metrics_.text(store_.figures(), lobby_.figures(), process_figures()) + stragglers_.text(store_) +
+                      hangs_.text(store_));
 }
 
 ProcessFigures Endpoints::process_figures() const {

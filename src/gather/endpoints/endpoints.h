@@ -7,8 +7,10 @@
 #include <optional>
 
 #include "handlers.h"
+#include "hang_figures.h"
 #include "metrics.h"
 #include "src/gather/http/tokens.h"
+#include "straggler_figures.h"
 #include "token_desk.h"
 
 namespace skewscope::gather {
@@ -64,6 +66,8 @@ class Endpoints : public Service {
   BufferPool buffers_, download_buffers_;
   FileThreads readers_;
   Metrics metrics_;
+  mutable StragglerFigures stragglers_;
+  mutable HangFigures hangs_;
   TokenDesk desk_;
   mutable std::mutex mutex_;  // of the next two
   std::shared_ptr<const Settings> settings_;

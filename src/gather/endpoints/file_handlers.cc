@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "handlers.h"
+#include "job_text.h"
 #include "src/gather/http/page_policy.h"
+#include "src/gather/kept/verdict.h"
 
 namespace skewscope::gather {
 namespace {
@@ -58,19 +60,17 @@ Response get_rank(const Store& store, const Call& call) {
     response.field("Content-Range",
                    fmt::format("bytes {}-{}/{}", range->first, range->first + range->size - 1, stored.value.size));
   }
+  if (stored.value.digest != Digest{}) response.field("Repr-Digest", repr_digest(stored.value.digest));
   return response.field("Content-Type", "application/octet-stream")
       .field("Content-Disposition", fmt::format("attachment; filename=\"r{:05}{}\"", request.rank, stored.value.suffix))
-      .field("Accept-Ranges", "bytes")
-      .field("Repr-Digest", repr_digest(stored.value.digest));
+      .field("Accept-Ranges", "bytes");
 }
 
 Response get_report(const Store& store, const Call& call) {
   const Request& request = call.request;
   const bool html = request.suffix == ".html", log = request.suffix == ".log";
-  const auto stored = store.read_report(request.job, request.generation,
-                                        html  ? "index.html"
-                                        : log ? "log"
-                                              : "report.json");
+  const std::string name = html ? "index.html" : log ? "log" : request.hang ? "hang.json" : "report.json";
+  const auto stored = store.read_report(request.job, request.generation, (request.hang ? "hang/" : "") + name);
   if (stored.refusal == Refusal::unknown) return problem(404, "no such report");
   if (stored.refusal != Refusal::none) return refused(stored.refusal);
   Response response = file_response(stored.value);
@@ -92,6 +92,14 @@ std::string last_lines_of_log(const Store& store, const std::string& job) {
   text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
   if (text.size() == kLogOnPage) text.erase(0, text.find('\n') + 1);  // which begins within a line
   return text;
+}
+
+std::string verdict_of_report(const Store& store, const JobState& job) {
+  return job.report_generation == 0 ? "" : verdict_in(store, job.name, "summary.txt");
+}
+
+std::string verdict_of_hang(const Store& store, const JobState& job) {
+  return job.dumps == 0 || job.report_generation == 0 ? "" : verdict_in(store, job.name, "hang/summary.txt");
 }
 
 }  // namespace skewscope::gather

@@ -1,5 +1,6 @@
 #include "job_text.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "skewscope/protocol/names.h"
@@ -24,6 +25,7 @@ json as_json(const JobState& job) {
   return {{"job", job.name},
           {"state", state_of(job)},
           {"arrived", job.arrived},
+          {"dumps", job.dumps},
           {"expected", files_expected(job)},
           {"missing_ranks", job.missing_ranks},
           {"missing", missing_json(job)},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/gather/kept/store.h"
@@ -12,9 +13,9 @@ const char* name_of(ReportState state);
 // receiving; complete: every rank of every capture is there; ended: no more come, and some are missing.
 const char* state_of(const JobState& job);
 
-// job, state, arrived, expected, missing_ranks, missing ([{capture, ranks}, ...]), captures, bytes, open_uploads,
-// ended, conflict, report_state, generation (of the newest report that can be read; 0: none), report_exit_code, epoch.
-// What there is to say of a job's report besides its state, a sentence each.
+// job, state, arrived, dumps, expected, missing_ranks, missing ([{capture, ranks}, ...]), captures, bytes,
+// open_uploads, ended, conflict, report_state, generation (of the newest report that can be read; 0: none),
+// report_exit_code, epoch. What there is to say of a job's report besides its state, a sentence each.
 std::vector<std::string> report_notes(const JobState& job);
 
 std::string job_json(const JobState& job);

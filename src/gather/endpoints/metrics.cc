@@ -107,7 +107,7 @@ void add_jobs(Snapshot& to, const JobCounts& jobs) {
   to.gauge("jobs", help, "state", "complete", static_cast<double>(jobs.complete));
   to.gauge("jobs", help, "state", "ended", static_cast<double>(jobs.ended));
   to.gauge("ranks_expected", "Ranks that these jobs expect", static_cast<double>(jobs.files_expected));
-  to.gauge("ranks_arrived", "Ranks that have arrived", static_cast<double>(jobs.files_arrived));
+  to.gauge("ranks_arrived", "Ranks that have arrived", static_cast<double>(jobs.ranks_arrived));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What the daemon counts, in Prometheus' text format. Names begin with skewscope_gather_; no label names a job or rank.
+// What the daemon counts, in Prometheus' text format. Names begin with skewscope_gather_; no label of these names a job
+// or rank; those of straggler_figures do.
 #pragma once
 
 #include <memory>

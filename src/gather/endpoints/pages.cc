@@ -17,7 +17,8 @@ constexpr const char* kStyle =
     "body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem}"
     ".wide{overflow-x:auto}table{border-collapse:collapse;width:100%}"
     "th,td{text-align:left;padding:.35rem .75rem .35rem 0;border-bottom:1px solid #8884;white-space:nowrap}"
-    "td.name{white-space:normal;overflow-wrap:anywhere;min-width:9rem}td.n,th.n{text-align:right}"
+    "td.name{white-space:normal;overflow-wrap:anywhere;min-width:9rem}td.verdict{white-space:normal;min-width:16rem}td."
+    "n,th.n{text-align:right}"
     "progress{width:8rem;max-width:20vw}dt{font-weight:600}dd{margin:0 0 .6rem}h1,dd,code{overflow-wrap:anywhere}"
     "pre{margin:0;white-space:pre-wrap}input{font:inherit;width:100%;max-width:40rem;box-sizing:border-box}";
 
@@ -56,15 +57,28 @@ std::string progress(const JobState& job) {
   return fmt::format("<progress max=\"{1}\" value=\"{0}\"></progress> {0} of {1}", job.arrived, expected);
 }
 
-// What a report's state links is the report of that state.
-std::string report_link(const JobState& job) {
+// What a report's state links is the report of that state, by what it says first.
+std::string report_link(const ShownJob& shown) {
+  const JobState& job = shown.state;
   std::string state = name_of(job.report);
   if (job.report_generation == 0) return state;
   const bool is_its_own = job.report == ReportState::complete || job.report == ReportState::partial;
-  std::string link = fmt::format("<a href=\"/v1/jobs/{}/report.html\">{}</a>", escaped(job.name),
-                                 is_its_own ? "Open report" : "previous report");
+  std::string link = fmt::format("<a href=\"/v1/jobs/{}/report.html\">{}{}{}</a>", escaped(job.name),
+                                 is_its_own ? "Open report" : "previous report", shown.verdict.empty() ? "" : ": ",
+                                 escaped(shown.verdict));
   if (job.report == ReportState::complete) return link;
   return is_its_own ? fmt::format("{} ({})", link, state) : fmt::format("{} ({})", state, link);
+}
+
+// Of dumps: what the newest ones say.
+std::string hang_link(const ShownJob& shown) {
+  return fmt::format("<a href=\"/v1/jobs/{}/hang.html\">Hang: {}</a>", escaped(shown.state.name), escaped(shown.hang));
+}
+
+// Of dumps alone the report is what they say: once is enough.
+std::string report_links(const ShownJob& shown) {
+  if (shown.hang.empty()) return report_link(shown);
+  return shown.hang == shown.verdict ? hang_link(shown) : hang_link(shown) + "<br>" + report_link(shown);
 }
 
 std::string why_failed(int exit_code) {
@@ -115,7 +129,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-Response jobs_page(const std::vector<JobState>& jobs, bool more, bool signed_in) {
+Response jobs_page(const std::vector<ShownJob>& jobs, bool more, bool signed_in) {
   std::string body = "<h1>Jobs</h1>\n";
   if (signed_in) body += "<form method=\"post\" action=\"/logout\"><button>Sign out</button></form>\n";
   if (jobs.empty()) body += "<p>No job has sent anything yet.</p>";
@@ -123,12 +137,13 @@ Response jobs_page(const std::vector<JobState>& jobs, bool more, bool signed_in)
     body +=
         "<div class=\"wide\"><table><thead><tr><th>Job</th><th>State</th><th>Ranks</th><th class=\"n\">Size</th>"
         "<th>Last byte</th><th>Report</th></tr></thead><tbody>\n";
-    for (const JobState& job : jobs) {
+    for (const ShownJob& shown : jobs) {
+      const JobState& job = shown.state;
       body += fmt::format(
           "<tr><td class=\"name\"><a href=\"/jobs/{0}\">{0}</a></td><td>{1}</td><td>{2}</td>"
-          "<td class=\"n\">{3}</td><td>{4}</td><td>{5}</td></tr>\n",
+          "<td class=\"n\">{3}</td><td>{4}</td><td class=\"verdict\">{5}</td></tr>\n",
           escaped(job.name), state_of(job), progress(job), bytes_text(job.bytes), time_text(job.last_byte),
-          report_link(job));
+          report_links(shown));
     }
     body += "</tbody></table></div>";
   }
@@ -138,14 +153,16 @@ Response jobs_page(const std::vector<JobState>& jobs, bool more, bool signed_in)
   return page(200, html_of(title, body, true), policy("'none'"));
 }
 
-Response job_page(const JobState& job, const std::string& report_log) {
+Response job_page(const ShownJob& shown, const Straggler& straggler, const std::string& report_log) {
+  const JobState& job = shown.state;
   std::string body = fmt::format("<p><a href=\"/\">All jobs</a></p><h1>{}</h1>\n<dl>", escaped(job.name));
   const auto row = [&](const char* term, const std::string& markup) {
     body += fmt::format("<dt>{}</dt><dd>{}</dd>\n", term, markup);
   };
   row("State", state_of(job));
   row("Ranks", progress(job));
-  if (job.expected == 0) row("Missing ranks", "The number of ranks is not known yet; until then a report is partial.");
+  if (job.expected == 0 && (job.arrived > 0 || job.dumps == 0))
+    row("Missing ranks", "The number of ranks is not known yet; until then a report is partial.");
   if (job.conflict) row("Doubt", "The senders disagree about the number of ranks; the largest number counts.");
   for (const MissingRanks& missing : job.missing) {
     const std::string where = job.captures > 1 ? fmt::format("Missing ranks of capture {}", missing.capture) : "";
@@ -154,7 +171,17 @@ Response job_page(const JobState& job, const std::string& report_log) {
   row("Received", bytes_text(job.bytes));
   row("Open uploads", std::to_string(job.open_uploads));
   row("Last byte", time_text(job.last_byte));
-  row("Report", report_link(job));
+  if (job.dumps > 0) {
+    row("Flight recorders",
+        fmt::format("{} dump{}, the last {}", job.dumps, job.dumps == 1 ? "" : "s", time_text(job.last_dump)));
+  }
+  row("Report", report_links(shown));
+  if (!straggler.rank.empty()) {
+    row("In the last windows",
+        fmt::format("The others waited {:.1f} % of their time for rank {}{}, the worst in {:.0f} % of these windows.",
+                    100 * straggler.waiting, escaped(straggler.rank),
+                    straggler.host.empty() ? "" : " on " + escaped(straggler.host), 100 * straggler.worst));
+  }
   for (const std::string& note : report_notes(job)) row("Note", escaped(note));
   if (job.report == ReportState::failed) {
     row("Why it failed", why_failed(job.report_exit_code));

@@ -6,6 +6,7 @@
 
 #include "checked_writer.h"
 #include "handlers.h"
+#include "skewscope/protocol/names.h"
 
 namespace skewscope::gather {
 namespace {
@@ -30,6 +31,8 @@ std::string http_date(Time time) {
 Response& tell(Response& response, const UploadState& upload) {
   response.field("Upload-Offset", std::to_string(upload.offset));
   if (upload.complete) return response.field("Repr-Digest", repr_digest(upload.digest));
+  if (upload.grows && upload.digest != Digest{}) response.field("Repr-Digest", repr_digest(upload.digest));
+  if (upload.grows) return response;
   return response.field("Upload-Expires", http_date(upload.expires));
 }
 
@@ -136,6 +139,11 @@ void create_upload(const Context& context, const CallPointer& call, const Contin
     upload.metadata.sha256 = digest;
   }
   if (!request.upload_length.empty()) upload.length = std::stoull(request.upload_length);
+  const UploadMetadata& asked = upload.metadata;
+  if (asked.grows && (upload.length || asked.sha256 || asked.replace || asked.ranks > 1)) {
+    return next(
+        tus_problem(400, "an upload that grows has neither length nor digest, replaces no file and holds one rank"));
+  }
   if (has_body && upload.length && *request.content_length > *upload.length) {
     return next(tus_problem(400, "more bytes than Upload-Length"));
   }
@@ -258,9 +266,11 @@ void put_rank(const Context& context, const CallPointer& call, const Continue& n
   upload.metadata.sha256 = promised(request);
   for (const auto& [key, value] : request.query) {
     if (key == "world_size") upload.metadata.world_size = std::stoi(value);
+    if (key == "ranks") upload.metadata.ranks = std::stoi(value);
     if (key == "filename") upload.metadata.filename = value;
     if (key == "replace") upload.metadata.replace = value == "1" || value == "true";
   }
+  if (upload.metadata.ranks > kMostRanks - upload.metadata.rank) return next(problem(400, "too many ranks"));
   upload.length = request.content_length;
   upload.uid = uid_of(call->caller);
   upload.client = call->peer;

@@ -60,8 +60,9 @@ struct Request {
   int rank = 0, capture = 0;   // ?capture=
   int generation = 0;          // of a report; 0: the newest
   std::string suffix;          // of a report: "", ".json", ".html"
+  bool hang = false;           // of it, what dumps say
   // Decoded; only keys that the endpoint knows, each at most once: job_list state, after, limit (1..1000); rank_put
-  // capture, world_size, filename, replace; rank_get capture. Numbers are in range, names are names.
+  // capture, ranks, world_size, filename, replace; rank_get capture. Numbers are in range, names are names.
   std::vector<std::pair<std::string, std::string>> query;
   std::optional<uint64_t> content_length;  // absent: no body follows
   bool expects_continue = false, keep_alive = true;

@@ -49,7 +49,7 @@ class AnswerPace {
   size_t askers() const { return paid_until_.size(); }
 
  private:
-  std::unordered_map<std::string, Moment> paid_until_;  // by the answers so far, at that pace
+  std::unordered_map<std::string, Moment> paid_until_;  // by the answers so far, at that speed
 };
 
 // Is a body arriving fast enough: at least `least_rate` over the last 30 s (since its start, while it is younger),

@@ -12,7 +12,8 @@ namespace {
 
 using Segments = std::vector<std::string>;
 
-// A path of literal segments and of {job}, {id}, {rank}, {report} = report[.json|.html|.log] and {generation} =
+// A path of literal segments and of {job}, {id}, {rank}, {report} = report[.json|.html|.log] or
+// hang[.json|.html], and {generation} =
 // number[.json|.html|.log]. `query`: the keys it takes, with blanks before and after each.
 struct Pattern {
   Endpoint endpoint;
@@ -37,7 +38,7 @@ constexpr std::array kMain = {
     Pattern{Endpoint::report_again, Method::post, "/v1/jobs/{job}/report"},
     Pattern{Endpoint::job_revoke, Method::post, "/v1/jobs/{job}/revoke"},
     Pattern{Endpoint::rank_put, Method::put, "/v1/jobs/{job}/ranks/{rank}", Body::bytes,
-            " capture world_size filename replace "},
+            " capture ranks world_size filename replace "},
     Pattern{Endpoint::rank_get, Method::get, "/v1/jobs/{job}/ranks/{rank}", Body::none, " capture "},
     Pattern{Endpoint::report, Method::get, "/v1/jobs/{job}/{report}"},
     Pattern{Endpoint::report, Method::get, "/v1/jobs/{job}/report/{generation}"},
@@ -129,8 +130,8 @@ bool fits(std::string_view pattern, const Segments& path) {
     const std::string_view wanted = pattern.substr(0, pattern.find('/'));
     pattern.remove_prefix(wanted.size());
     if (wanted == "{report}") {
-      take_suffix(segment);
-      if (segment != "report") return false;
+      const std::string suffix = take_suffix(segment);
+      if (segment != "report" && (segment != "hang" || suffix == ".log")) return false;
     } else if (!wanted.starts_with('{') && segment != wanted) {
       return false;
     }
@@ -156,6 +157,7 @@ std::optional<Refused> take_path(Request& request, std::string_view pattern, con
       request.rank = static_cast<int>(*rank);
     } else if (wanted == "{report}") {
       request.suffix = take_suffix(segment);
+      request.hang = segment == "hang";
     } else if (wanted == "{generation}") {
       request.suffix = take_suffix(segment);
       const std::optional<uint64_t> generation = whole_number(segment, 1000000000);
@@ -177,8 +179,8 @@ bool is_good_value(std::string_view key, std::string_view value) {
   };
   if (key == "state") return value == "receiving" || value == "complete" || value == "ended";
   if (key == "limit") return between(1, 1000);
-  if (key == "capture") return between(0, kMostCaptures);
-  if (key == "world_size") return between(1, kMostRanks);
+  if (key == "capture") return between(0, kMostDumpMinute);
+  if (key == "world_size" || key == "ranks") return between(1, kMostRanks);
   if (key == "replace") return value == "0" || value == "1";
   if (key == "filename") return is_text(value) && value.size() <= 255;
   return is_name(value);
@@ -200,7 +202,7 @@ std::optional<Refused> take_query(Request& request, std::string_view text, std::
       return Refused{400, "the query has a key twice", {}};
     }
     if (!value || !is_good_value(key, *value)) return Refused{400, "the query has a value that is not valid", {}};
-    if (key == "capture") request.capture = static_cast<int>(*whole_number(*value, kMostCaptures));
+    if (key == "capture") request.capture = static_cast<int>(*whole_number(*value, kMostDumpMinute));
     request.query.emplace_back(key, std::move(*value));
   }
   return std::nullopt;

@@ -3,7 +3,7 @@
 //
 // Idea: next to the wall clock runs one that nobody sets (CLOCK_BOOTTIME). Where the wall clock gains minutes on it,
 // that much is taken off the age of all that is older; where it falls back, jumps of before are taken back. Both, and
-// what is left of the hour, stand in the manifest, so that no start of the daemon or of the machine forgets them: the
+// what is left of the hour, are in the manifest, so that no start of the daemon or of the machine forgets them: the
 // second clock goes on while no daemon runs, until the machine starts. Time across that counts as passed up to two
 // days, and beyond as a jump. After a long absence, and where what was kept is lost, the hour is waited, too.
 #pragma once

@@ -66,7 +66,8 @@ struct UploadState {
   std::optional<uint64_t> length;
   uint64_t offset = 0;  // durable: these bytes need never be sent again
   bool complete = false;
-  Digest digest{};  // of the whole file, when complete
+  bool grows = false;  // a log without an end: never complete
+  Digest digest{};  // of the whole file, when complete; of the bytes so far, where create() or state() tells of a log
   Time expires{};
 };
 
@@ -117,7 +118,8 @@ struct JobState {
   uint32_t epoch = 0;         // tokens of an older one are revoked
   int expected = 0;           // ranks per capture; 0: not known
   bool conflict = false;      // sources disagree about the world size; `expected` is the largest
-  int64_t arrived = 0;        // files of the newest generation of each (capture, rank)
+  int64_t arrived = 0;        // ranks whose files are there, over all captures
+  int64_t dumps = 0;          // of flight recorders, which count in nothing that is said of ranks and captures
   int captures = 1;           // announced, or begun: with a file or an open upload
   bool ended = false;         // no more captures come
   uint64_t bytes = 0;         // of complete files
@@ -126,13 +128,15 @@ struct JobState {
   // has less ranks than the first.
   bool mixed = false;
   bool report_waits_for_disk = false;
-  int open_uploads = 0;
+  int open_uploads = 0;               // but those of logs that grow
+  bool grows = false;                 // has such a log
   std::vector<int> missing_ranks;     // in any capture that has begun; at most 1000
   std::vector<MissingRanks> missing;  // the same by capture: of the first 32 that lack any, at most 1000 in all
   ReportState report = ReportState::none;
   int report_generation = 0;  // newest that can be read; 0: none
   int report_exit_code = 0;
   Time created{}, ended_at{}, last_arrival{};
+  Time last_dump{};  // when it came; 0: none has
   Time last_byte{};  // now, while a body is under way; 0: none has come
   // Files committed so far, and how often others were expected since the first; of those, known to the newest report.
   uint64_t arrivals = 0, reported_arrivals = 0;
@@ -160,7 +164,7 @@ struct StoredFile {
 
 // Registered jobs that have sent nothing are none of these.
 struct JobCounts {
-  int64_t receiving = 0, complete = 0, ended = 0, files_expected = 0, files_arrived = 0;
+  int64_t receiving = 0, complete = 0, ended = 0, files_expected = 0, ranks_arrived = 0;
 };
 
 struct StoreFigures {
@@ -196,6 +200,7 @@ class Store {
   virtual ~Store() = default;  // flushes what is open; pending replies come first
 
   // Uploads. A creation whose digest the job already has for that rank is complete at once, and so is one of length 0.
+  // That of a log that grows (UploadMetadata) answers with the log of that rank, where there is one.
   virtual void create(const NewUpload& upload, Reply<UploadState> done) = 0;
   // Ends a running writer first (its next write is refused), so that the offset answered is the one the next writer
   // must use.
@@ -246,8 +251,8 @@ class Store {
   };
   virtual void begin_report(const std::string& job, Reply<ReportFolders> done) = 0;
   virtual void end_report(const std::string& job, int generation, int exit_code, Reply<JobState> done) = 0;
-  // report.json, index.html, summary.txt, report.sqlite or diagnostics.json of a report; generation 0: the newest that
-  // can be read. Or its log, what it said while it was made: generation 0: the newest at all.
+  // report.json, index.html, summary.txt, report.sqlite, diagnostics.json or report.prom of a report; generation 0: the
+  // newest that can be read. Or its log, what it said while it was made: generation 0: the newest at all.
   virtual Outcome<StoredFile> read_report(const std::string& job, int generation, const std::string& name) const = 0;
 
   // Called on a thread of the store after each change of a job's state.

@@ -1,7 +1,7 @@
 // Opens the manifest, or what can be had in its place. Each step can be cut short and begun again: the copy takes the
 // manifest's name only when it is whole, and a spool with jobs but without a manifest is a damaged one. The mark
-// `restoring` is there from before the first step until recovery's rows stand: what the copy does not know is part of
-// its job all the same, whichever start finds it.
+// `restoring` is there from before the first step until recovery's rows are there: what the copy does not know is part
+// of its job all the same, whichever start finds it.
 #include <algorithm>
 #include <cerrno>
 #include <charconv>

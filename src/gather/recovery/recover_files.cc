@@ -32,8 +32,7 @@ void Recovery::settle_replacements() {
     uint64_t size = 0;
     const bool in_place = exists(path, &size) && size == row.size && digest_of_file(path, size) == row.digest;
     if (in_place) continue;
-    for (const std::string_view suffix : kSuffixes) {
-      const std::string after = rank_path(row.job, row.capture, row.rank, std::string(suffix));
+    for (const std::string& after : files_of(row.job, row.capture, row.rank)) {
       if (!exists(after, &size) || digest_of_file(after, size) != upload.digest) continue;
       rows_.erase(before);  // the file that took its place is then one without a row, and this upload's
       break;
@@ -57,11 +56,17 @@ void Recovery::put_back(const std::string& aside, const std::string& path) {
   if (error != 0 && error != ENOENT) throw CannotTell{aside, error};
 }
 
-bool Recovery::has_file(const std::string& job, int capture, int rank) {
-  return std::any_of(std::begin(kSuffixes), std::end(kSuffixes), [&](std::string_view suffix) {
-    return exists(rank_path(job, capture, rank, std::string(suffix)));
-  });
+// Of whatever suffix.
+std::vector<std::string> Recovery::files_of(const std::string& job, int capture, int rank) {
+  std::vector<std::string> paths;
+  for (const FolderEntry& entry : entries_of(capture_folder(job, capture))) {
+    const std::optional<RankName> name = rank_of(entry.name);
+    if (name && name->rank == rank) paths.push_back(capture_folder(job, capture) + "/" + entry.name);
+  }
+  return paths;
 }
+
+bool Recovery::has_file(const std::string& job, int capture, int rank) { return !files_of(job, capture, rank).empty(); }
 
 void Recovery::check_files() {
   for (auto found = rows_.begin(); found != rows_.end();) {
@@ -127,6 +132,10 @@ void Recovery::take_in(const FileRow& row) {
 }
 
 void Recovery::find_strangers() {
+  std::set<std::string> logs;
+  for (const auto& [id, upload] : uploads_) {
+    if (upload.stage == UploadStage::growing) logs.insert(part_path(upload));
+  }
   for (const FolderEntry& job : entries_of("jobs")) {
     if (!is_name(job.name)) continue;
     if (exists(job_folder(job.name) + "/" + kRestoredName)) restored_jobs_.insert(job.name);
@@ -137,7 +146,9 @@ void Recovery::find_strangers() {
         const std::optional<RankName> name = rank_of(entry.name);
         const std::string path = capture_folder(job.name, *number) + "/" + entry.name;
         const auto row = name ? rows_.find({job.name, *number, name->rank}) : rows_.end();
-        if (settled_.count(path) > 0 || (row != rows_.end() && row->second.suffix == name->suffix)) continue;
+        if (settled_.count(path) > 0 || logs.count(path) > 0 ||
+            (row != rows_.end() && row->second.suffix == name->suffix))
+          continue;
         if (name && row == rows_.end()) {
           adopt_or_set_aside(job.name, *number, *name, path);
         } else {
@@ -159,7 +170,7 @@ UploadRow* Recovery::upload_of(const FileRow& file) {
                       metadata.sha256.value_or(file.digest) == file.digest;
     uint64_t part = 0;
     const bool moved = !exists(part_path(id), &part) || part == file.size;
-    if (is_open(upload) && of_rank && same && moved) return &upload;
+    if (is_open(upload) && upload.stage != UploadStage::growing && of_rank && same && moved) return &upload;
   }
   return nullptr;
 }

@@ -171,7 +171,7 @@ void Recovery::bury_deleted_jobs() {
     trash(quarantine_folder(name));
     for (auto upload = uploads_.begin(); upload != uploads_.end();) {
       const bool of_job = upload->second.asked.metadata.job == name;
-      if (of_job) trash(part_path(upload->first));
+      if (of_job) trash(part_path(upload->second));
       upload = of_job ? uploads_.erase(upload) : std::next(upload);
     }
     for (auto row = rows_.begin(); row != rows_.end();) {

@@ -13,7 +13,7 @@ namespace skewscope::gather {
 
 bool Recovery::part_is_whole(const UploadRow& row) {
   uint64_t size = 0;
-  const std::string path = part_path(row.id);
+  const std::string path = part_path(row);
   if (!exists(path, &size)) return row.durable == 0;
   if (size < row.durable) return false;
   int file = -1;
@@ -39,7 +39,7 @@ bool Recovery::part_is_whole(const UploadRow& row) {
 // that goes with it was promised: it is taken again before anything else can have it, and if it cannot be, the next
 // piece is refused.
 void Recovery::cut_off(int file, const UploadRow& row) {
-  if (const int error = files_.truncate(file, row.durable); error != 0) throw CannotTell{part_path(row.id), error};
+  if (const int error = files_.truncate(file, row.durable); error != 0) throw CannotTell{part_path(row), error};
   files_.reserve(file, row.asked.length.value_or(0));
 }
 
@@ -48,7 +48,7 @@ void Recovery::check_uploads() {
     const UploadRow& row = found->second;
     const UploadMetadata& metadata = row.asked.metadata;
     const bool stands = rows_.count({metadata.job, metadata.capture, metadata.rank}) > 0;  // or what replaced it
-    const std::string part = part_path(row.id);
+    const std::string part = part_path(row);
     if (is_open(row) ? is_unknown(part) || part_is_whole(row) : row.stage == UploadStage::expired || stands) {
       job_of(metadata.job);
       ++found;

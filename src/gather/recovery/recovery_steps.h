@@ -27,6 +27,7 @@ class Recovery {
   void bury_deleted_jobs();
   void settle_replacements();
   void put_back(const std::string& aside, const std::string& path);
+  std::vector<std::string> files_of(const std::string& job, int capture, int rank);
   bool has_file(const std::string& job, int capture, int rank);
   void check_files();
   bool was_replaced(FileRow& row);

@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "reports.h"
+#include "src/gather/kept/verdict.h"
 #include "src/gather/process/log.h"
 
 namespace skewscope::gather {
@@ -246,6 +247,12 @@ class Scheduler : public ReportScheduler {
       }
       store_.end_report(job, generation, code, [this, job, generation, code](const Outcome<JobState>& outcome) {
         const bool made = outcome.refusal == Refusal::none && outcome.value.report_generation == generation;
+        if (made && outcome.value.dumps > 0) {
+          log_warning("job_hangs", {{"job", job},
+                                    {"dumps", outcome.value.dumps},
+                                    {"generation", int64_t{generation}},
+                                    {"verdict", verdict_in(store_, job, "hang/summary.txt")}});
+        }
         if (!made) {
           log_warning("report_failed",
                       {{"job", job}, {"generation", int64_t{generation}}, {"exit_code", int64_t{code}}});

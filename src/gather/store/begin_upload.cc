@@ -1,4 +1,5 @@
-// An upload begins: it is let in and charged in memory, then its disk is reserved, then its row and its job's stand.
+// An upload begins: it is let in and charged in memory, then its disk is reserved, then its row and its job's are
+// written.
 #include "file_commit.h"
 #include "skewscope/protocol/sha256.h"
 #include "src/gather/disk/spool_paths.h"
@@ -8,6 +9,10 @@ namespace skewscope::gather {
 
 void Uploads::create(const NewUpload& asked, Reply<UploadState> done) {
   Refusal refusal = engine_.closed();
+  if (asked.metadata.grows && refusal == Refusal::none) {
+    const std::string log = core_.memory.lock()->log_of(asked.metadata);
+    if (!log.empty()) return state(log, std::move(done));
+  }
   UploadPointer upload;
   bool of_new_job = false;
   if (refusal == Refusal::none) {
@@ -18,10 +23,13 @@ void Uploads::create(const NewUpload& asked, Reply<UploadState> done) {
     const FileRow* same = nullptr;
     refusal = memory->admit(asked, most, same);
     if (refusal == Refusal::none) {
-      upload = std::make_shared<Upload>(files_, part_path(id));
-      upload->row.id = id;
-      upload->row.asked = asked;
-      upload->row.created = upload->row.progress = at;
+      UploadRow row;
+      row.id = id;
+      row.asked = asked;
+      row.stage = asked.metadata.grows ? UploadStage::growing : UploadStage::open;
+      row.created = row.progress = at;
+      upload = std::make_shared<Upload>(files_, part_path(row));
+      upload->row = row;
       if (same != nullptr) {
         upload->row.stage = UploadStage::complete;
         upload->row.digest = same->digest;
@@ -43,16 +51,17 @@ Refusal Uploads::room_for(const UploadRow& row, bool of_new_job, uint64_t charge
 }
 
 void Uploads::begin_part(const UploadPointer& upload, bool of_new_job, const Reply<UploadState>& done) {
+  const bool grows = upload->row.stage == UploadStage::growing;
   const bool open = upload->row.stage == UploadStage::open;
   Refusal refusal = engine_.failed() ? Refusal::unavailable : Refusal::none;
-  if (open && refusal == Refusal::none) refusal = room_for(upload->row, of_new_job, upload->charged);
+  if ((open || grows) && refusal == Refusal::none) refusal = room_for(upload->row, of_new_job, upload->charged);
   if (open && refusal == Refusal::none) {
     refusal =
         engine_.refusal_of(upload->part.create(upload->row.asked.length.value_or(0)), "cannot make an upload's file");
     if (!upload->row.asked.one_request && !is_empty(upload->row)) upload->part.close();
   }
   const auto refuse = [this, upload, open, done](Refusal why) {
-    if (open) files_.remove(part_path(upload->row.id));
+    if (open) files_.remove(part_path(upload->row));
     forget(upload);
     engine_.changed(upload->row.asked.metadata.job);  // its capture may have begun with it
     done({why, {}});
@@ -74,7 +83,12 @@ void Uploads::begin_part(const UploadPointer& upload, bool of_new_job, const Rep
 
 void Uploads::enter_row(const UploadPointer& upload, const std::function<void()>& begun, const Then& refuse) {
   Change change;
-  change.prepare = [this, upload](FoldersToFlush&) { return still_wanted(*upload); };
+  change.prepare = [this, upload](FoldersToFlush& folders) {
+    const Refusal refusal = still_wanted(*upload);
+    const bool grows = upload->row.stage == UploadStage::growing;
+    return refusal == Refusal::none && grows ? core_.folders.ensure_capture(upload->row.asked.metadata, folders)
+                                             : refusal;
+  };
   change.rows = [this, upload](Manifest& manifest) {
     const UploadMetadata& metadata = upload->row.asked.metadata;
     const JobRow job = core_.memory.lock()->jobs.at(metadata.job).row;  // no row is written under the lock

@@ -1,4 +1,4 @@
-// The one thread that makes changes stand: it takes all that are pending, renames, flushes each folder once, commits
+// The one thread that makes changes durable: it takes all that are pending, renames, flushes each folder once, commits
 // one transaction, and then tells everybody. While it flushes, the next batch gathers.
 #pragma once
 

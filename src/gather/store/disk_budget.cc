@@ -69,7 +69,7 @@ void DiskBudget::change_owner(const Job& job, uint32_t before) {
 
 void DiskBudget::remove_job(const Job& job) {
   for (const auto& [capture, files] : job.files) {
-    for (const auto& [rank, file] : files) charged_of_user_[file.uid] -= file.size;
+    for (const auto& [rank, file] : files) charged_of_user_[file.uid] -= file.grows ? 0 : file.size;
   }
   charged_of_user_[job.row.owner_uid] -= job.report_bytes + job.aside_bytes;
   rooms_ -= job.room;

@@ -27,7 +27,8 @@ std::chrono::seconds Engine::running() const {
 }
 
 Aging Engine::at_present(Aging aging) const {
-  aging.look(now(), running());
+  const Time wall = now();
+  aging.look(wall, running());
   return aging;
 }
 

@@ -69,6 +69,7 @@ void Arrival::begin() {
                                });
   }
   const Refusal refusal = uploads_.seal(*upload_, row_.suffix);
+  row_.suffix = suffix_of_ranks(asked.metadata.ranks, row_.suffix);
   refusal == Refusal::none ? post() : end(refusal);
 }
 
@@ -99,6 +100,7 @@ Refusal Arrival::place(FoldersToFlush& folders) {
 Arrival::Verdict Arrival::judge() {
   const auto memory = core_.memory.lock();
   const UploadRow& upload = upload_->row;
+  if (!memory->log_of(upload.asked.metadata).empty()) return Verdict::other_content;
   const FileRow* present = memory->jobs.file(row_.job, row_.capture, row_.rank);
   if (present == nullptr) return Verdict::placed;
   if (present->digest == row_.digest) return Verdict::duplicate;
@@ -112,11 +114,10 @@ Arrival::Verdict Arrival::judge() {
 Refusal Arrival::move_in(FoldersToFlush& folders) {
   FileSystem& files = core_.files;
   const std::string capture = capture_folder(row_.job, row_.capture), part = part_path(upload_->row.id);
+  const Refusal made = core_.folders.ensure_capture(upload_->row.asked.metadata, folders);
+  if (made != Refusal::none) return made;
   int error = 0;
-  for (const std::string& folder : {job_folder(row_.job), ranks_folder(row_.job), capture}) {
-    if (error == 0) error = core_.folders.ensure(folder, folders);
-  }
-  if (error == 0 && replaced_) {
+  if (replaced_) {
     error = core_.folders.ensure(quarantine_folder(row_.job), folders);
     if (error == 0) error = files.rename(old_path(), aside(), true);
     if (error == 0) folders.insert(quarantine_folder(row_.job));

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "skewscope/base/named_host.h"
+#include "skewscope/protocol/names.h"
 #include "src/gather/disk/spool_paths.h"
 
 namespace skewscope::gather {
@@ -15,7 +16,9 @@ namespace {
 
 constexpr size_t kGenerationsKept = 2;
 constexpr int kDeepestReport = 4;
-constexpr const char* kReadable[] = {"report.json", "index.html", "summary.txt", "report.sqlite", "diagnostics.json"};
+constexpr const char* kReadable[] = {"report.json",    "index.html",       "summary.txt",
+                                     "report.sqlite",  "diagnostics.json", "report.prom",
+                                     "hang/hang.json", "hang/index.html",  "hang/summary.txt"};
 constexpr const char* kLog = "log";
 constexpr size_t kMostHostsText = 32 << 10;  // half of what the process that makes reports takes at once
 
@@ -23,13 +26,15 @@ constexpr size_t kMostHostsText = 32 << 10;  // half of what the process that ma
 std::string hosts_of(const Job& job) {
   std::string text;
   for (const auto& [capture, ranks] : job.files) {
+    if (is_dump(capture)) continue;
     for (auto first = ranks.begin(); first != ranks.end();) {
       const std::string host = host_behind_at(first->second.filename);
       auto last = first, next = std::next(first);
-      while (next != ranks.end() && next->first == last->first + 1 && host_behind_at(next->second.filename) == host) {
+      while (next != ranks.end() && next->first == last->second.last_rank() + 1 &&
+             host_behind_at(next->second.filename) == host) {
         last = next++;
       }
-      if (!host.empty()) text += fmt::format("{} {} {} {}\n", capture, first->first, last->first, host);
+      if (!host.empty()) text += fmt::format("{} {} {} {}\n", capture, first->first, last->second.last_rank(), host);
       first = next;
     }
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "skewscope/protocol/names.h"
+
 namespace skewscope::gather {
 namespace {
 
@@ -14,14 +16,27 @@ const std::map<int, FileRow>& files_of(const Job& job, int capture) {
   return found == job.files.end() ? none : found->second;
 }
 
+// Of the files of a capture. One that holds several ranks may hold such as another one has, too.
+int64_t ranks_in(const std::map<int, FileRow>& files) {
+  int64_t ranks = 0;
+  int next = 0;
+  for (const auto& [rank, file] : files) {
+    ranks += std::max(0, file.last_rank() + 1 - std::max(next, rank));
+    next = std::max(next, file.last_rank() + 1);
+  }
+  return ranks;
+}
+
 // The first ranks that are missing. No rank of `files` is as large as `expected`.
 std::vector<int> missing_of(const std::map<int, FileRow>& files, int expected) {
   std::vector<int> out;
-  if (files.size() >= static_cast<size_t>(expected)) return out;
   auto file = files.begin();
   for (int rank = 0; rank < expected && out.size() < kMostMissingRanks; ++rank) {
-    const bool there = file != files.end() && file->first == rank;
-    there ? static_cast<void>(++file) : out.push_back(rank);
+    if (file == files.end() || rank < file->first) {
+      out.push_back(rank);
+      continue;
+    }
+    for (; file != files.end() && file->first <= rank; ++file) rank = std::max(rank, file->second.last_rank());
   }
   return out;
 }
@@ -30,6 +45,7 @@ void fill_in_missing(const Job& job, JobState& state) {
   std::set<int> captures, ranks;
   for (const auto& [capture, files] : job.files) captures.insert(capture);
   for (const auto& [capture, uploads] : job.open_of_capture) captures.insert(capture);
+  std::erase_if(captures, is_dump);
   if (captures.empty()) captures.insert(0);
   size_t room = kMostMissingRanks;
   for (const int capture : captures) {
@@ -48,9 +64,10 @@ void fill_in_missing(const Job& job, JobState& state) {
 
 // With a file or an open upload.
 size_t captures_begun(const Job& job) {
-  const auto has_no_file = [&](const auto& open) { return job.files.count(open.first) == 0; };
-  return job.files.size() +
-         static_cast<size_t>(std::count_if(job.open_of_capture.begin(), job.open_of_capture.end(), has_no_file));
+  const auto is_of_traces = [](const auto& entry) { return !is_dump(entry.first); };
+  const auto has_no_file = [&](const auto& open) { return is_of_traces(open) && job.files.count(open.first) == 0; };
+  return static_cast<size_t>(std::count_if(job.files.begin(), job.files.end(), is_of_traces) +
+                             std::count_if(job.open_of_capture.begin(), job.open_of_capture.end(), has_no_file));
 }
 
 void fill_in_reports(const Job& job, bool again, JobState& state) {
@@ -74,7 +91,7 @@ void fill_in_reports(const Job& job, bool again, JobState& state) {
 // A capture of which some files took the place of others, and some have not.
 bool is_mixed(const Job& job) {
   return std::any_of(job.generations.begin(), job.generations.end(),
-                     [](const auto& capture) { return capture.second.size() > 1; });
+                     [](const auto& capture) { return !is_dump(capture.first) && capture.second.size() > 1; });
 }
 
 // How often a report is made that failed by this code; what crashed or is wrong in itself, once.
@@ -106,10 +123,21 @@ bool expects_other_files(const Job& job, const JobRow& row) {
   return job.row.arrivals > 0 && whole(row) != whole(job.row);
 }
 
-int64_t files_arrived(const Job& job) {
-  int64_t files = 0;
-  for (const auto& [capture, of_capture] : job.files) files += static_cast<int64_t>(of_capture.size());
-  return files;
+int64_t ranks_arrived(const Job& job) {
+  int64_t ranks = 0;
+  for (const auto& [capture, files] : job.files) ranks += is_dump(capture) ? 0 : ranks_in(files);
+  return ranks;
+}
+
+DumpsOfJob dumps_of(const Job& job) {
+  DumpsOfJob dumps;
+  for (auto capture = job.files.upper_bound(kMostCaptures); capture != job.files.end(); ++capture) {
+    for (const auto& [rank, file] : capture->second) {
+      ++dumps.count;
+      dumps.last = std::max(dumps.last, file.committed_at);
+    }
+  }
+  return dumps;
 }
 
 JobState state_of(const Job& job, Time now) {
@@ -127,11 +155,15 @@ JobState brief_state_of(const Job& job, Time now) {
   const int asked = job.row.settings.world_size.value_or(job.row.most_world_size);
   out.conflict = out.expected > 0 &&
                  (asked != out.expected || (job.row.least_world_size > 0 && job.row.least_world_size != asked));
-  out.arrived = files_arrived(job);
+  out.arrived = ranks_arrived(job);
+  const DumpsOfJob dumps = dumps_of(job);
+  out.dumps = dumps.count;
+  out.last_dump = dumps.last;
   out.captures = captures_of(job, job.row);
   out.ended = job.row.ended;
   out.bytes = job.bytes;
-  out.open_uploads = job.open_uploads;
+  out.open_uploads = job.open_uploads - static_cast<int>(job.growing.size());
+  out.grows = !job.growing.empty();
   out.report_bytes = job.report_bytes;
   out.mixed = is_mixed(job);
   out.report_waits_for_disk = job.waits_for_disk;

@@ -25,6 +25,7 @@ struct Job {
   uint64_t bytes = 0;                             // of complete files
   uint64_t charged = 0;                           // and of open uploads, of reports, and of what is in quarantine
   std::map<std::pair<int, int>, std::string> remembered;  // capture, rank -> id of the upload that completed last
+  std::map<std::pair<int, int>, std::string> growing;     // capture, rank -> id of the upload of a log that grows
   int open_uploads = 0;
   int bodies = 0;   // uploads that have a writer
   int uploads = 0;  // with the complete ones that are still remembered
@@ -36,7 +37,12 @@ int expected_of(const Job& job, const JobRow& row);
 int captures_of(const Job& job, const JobRow& row);
 // Is another set of files expected by `row` than until now, though some have come: a report of these may say otherwise.
 bool expects_other_files(const Job& job, const JobRow& row);
-int64_t files_arrived(const Job& job);
+int64_t ranks_arrived(const Job& job);  // over all captures
+struct DumpsOfJob {
+  int64_t count = 0;
+  Time last{};
+};
+DumpsOfJob dumps_of(const Job& job);
 JobState brief_state_of(const Job& job, Time now);  // without missing ranks
 JobState state_of(const Job& job, Time now);
 

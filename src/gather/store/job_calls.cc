@@ -43,7 +43,7 @@ Outcome<StoredFile> Jobs::read(const std::string& name, int capture, int rank) c
   StoredFile out;
   out.size = row.size;
   out.digest = row.digest;
-  const auto suffix = std::find(std::begin(kSuffixes), std::end(kSuffixes), row.suffix);
+  const auto suffix = std::find(std::begin(kSuffixes), std::end(kSuffixes), kind_of(row.suffix));
   if (suffix != std::end(kSuffixes)) out.suffix = suffix->data();
   const int error = core_.files.open_for_reader(rank_path(name, capture, rank, row.suffix), out.fd);
   return error == 0 ? Outcome<StoredFile>{Refusal::none, out} : Outcome<StoredFile>{Refusal::unavailable, {}};
@@ -215,7 +215,7 @@ Refusal Jobs::move_to_trash(const std::string& name, const std::vector<UploadPoi
   Refusal refusal = spool.move_to_trash(job_folder(name), trash_path(name, random_hex(8)), folders);
   if (refusal == Refusal::none) refusal = spool.to_trash(quarantine_folder(name), folders);
   for (const UploadPointer& upload : uploads) {
-    if (refusal == Refusal::none) refusal = spool.to_trash(part_path(upload->row.id), folders);
+    if (refusal == Refusal::none) refusal = spool.to_trash(part_path(upload->row), folders);
   }
   spool.forget(job_folder(name));
   spool.forget(quarantine_folder(name));
@@ -225,7 +225,9 @@ Refusal Jobs::move_to_trash(const std::string& name, const std::vector<UploadPoi
 std::string Jobs::contents_of(const std::string& name) const {
   const auto memory = core_.memory.lock();
   const Job& job = memory->jobs.at(name);
-  return "files: " + std::to_string(files_arrived(job)) + ", bytes: " + std::to_string(job.bytes);
+  size_t files = 0;
+  for (const auto& [capture, of_capture] : job.files) files += of_capture.size();
+  return "files: " + std::to_string(files) + ", bytes: " + std::to_string(job.bytes);
 }
 
 }  // namespace skewscope::gather

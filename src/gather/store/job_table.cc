@@ -60,12 +60,12 @@ JobCounts JobTable::count() const {
   JobCounts out;
   for (const auto& [name, job] : jobs_) {
     if (job.row.arrivals == 0 && job.open_uploads == 0) continue;
-    const int64_t arrived = files_arrived(job),
+    const int64_t arrived = ranks_arrived(job),
                   expected = int64_t{expected_of(job, job.row)} * captures_of(job, job.row);
     const bool whole = expected > 0 && arrived >= expected;
     ++(whole ? out.complete : job.row.ended ? out.ended : out.receiving);
     out.files_expected += expected;
-    out.files_arrived += arrived;
+    out.ranks_arrived += arrived;
   }
   return out;
 }

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "skewscope/protocol/names.h"
 #include "src/gather/disk/spool_paths.h"
 
 namespace skewscope::gather {
 namespace {
 
 // With those that are on their way.
-int64_t files_with_open(const Job& job) { return files_arrived(job) + job.open_uploads; }
+int64_t files_with_open(const Job& job) { return ranks_arrived(job) + dumps_of(job).count + job.open_uploads; }
 
 }  // namespace
 
@@ -29,14 +30,14 @@ void Memory::take_over(Recovered& recovered, FileSystem& disk) {
   for (const FileRow& row : recovered.files) {
     Job& job = job_of(row.job);
     budget.add_file(job, row);
-    job.highest_rank = std::max(job.highest_rank, row.rank);
+    if (!is_dump(row.capture)) job.highest_rank = std::max(job.highest_rank, row.last_rank());
     job.row.last_byte = std::max(job.row.last_byte, row.committed_at);
     ++job.generations[row.capture][row.generation];
     job.files[row.capture].emplace(row.rank, row);
     ++figures.files;
   }
   for (const UploadRow& row : recovered.uploads) {
-    const auto upload = std::make_shared<Upload>(disk, part_path(row.id));
+    const auto upload = std::make_shared<Upload>(disk, part_path(row));
     const UploadMetadata& metadata = row.asked.metadata;
     upload->row = row;
     upload->entry_durable = row.durable > 0;
@@ -47,6 +48,8 @@ void Memory::take_over(Recovered& recovered, FileSystem& disk) {
       ++job.open_uploads;
       ++figures.open_uploads;
       ++job.open_of_capture[metadata.capture];
+      if (row.stage == UploadStage::growing) job.growing[{metadata.capture, metadata.rank}] = row.id;
+      if (row.stage == UploadStage::growing && row.durable > 0) show(row);
       if (row.durable > 0) job.row.last_byte = std::max(job.row.last_byte, row.progress);
     }
     if (row.stage == UploadStage::complete) job.remembered[{metadata.capture, metadata.rank}] = row.id;
@@ -66,12 +69,21 @@ UploadPointer Memory::find(const std::string& id) const {
   return found == uploads.end() ? nullptr : found->second;
 }
 
+std::string Memory::log_of(const UploadMetadata& metadata) const {
+  const Job* job = jobs.standing(metadata.job);
+  const auto log =
+      job == nullptr ? decltype(job->growing)::const_iterator() : job->growing.find({metadata.capture, metadata.rank});
+  return job == nullptr || log == job->growing.end() ? "" : log->second;
+}
+
 Refusal Memory::admit(const NewUpload& asked, const GatherLimits& most, const FileRow*& same) const {
   const UploadMetadata& metadata = asked.metadata;
   const Job* job = jobs.find(metadata.job);
   if (job != nullptr && job->row.deleting) return Refusal::unavailable;
   if (asked.length.value_or(0) > most.largest_file) return Refusal::too_large;
+  if (job != nullptr && job->growing.count({metadata.capture, metadata.rank}) > 0) return Refusal::other_content;
   const FileRow* file = jobs.file(metadata.job, metadata.capture, metadata.rank);
+  if (file != nullptr && metadata.grows) return Refusal::other_content;
   if (file != nullptr && metadata.sha256) {
     if (*metadata.sha256 == file->digest) {
       same = file;
@@ -92,7 +104,7 @@ Refusal Memory::enter(const UploadPointer& upload, const GatherLimits& most, boo
   const NewUpload& asked = upload->row.asked;
   const UploadMetadata& metadata = asked.metadata;
   Job& job = jobs.make(metadata.job, asked.uid, upload->row.created, of_new_job);
-  if (upload->row.stage == UploadStage::open) {
+  if (is_open(upload->row)) {
     const Refusal refusal = budget.charge(job, asked.uid, upload->charged, asked.length.value_or(0), most);
     if (refusal != Refusal::none) {
       if (of_new_job) jobs.forget(metadata.job);
@@ -101,6 +113,7 @@ Refusal Memory::enter(const UploadPointer& upload, const GatherLimits& most, boo
     ++job.open_uploads;
     ++figures.open_uploads;
     ++job.open_of_capture[metadata.capture];
+    if (metadata.grows) job.growing[{metadata.capture, metadata.rank}] = upload->row.id;
   }
   ++job.uploads;
   if (metadata.world_size) {
@@ -123,6 +136,7 @@ void Memory::close(Upload& upload) {
   --job->open_uploads;
   const auto open = job->open_of_capture.find(metadata.capture);
   if (--open->second == 0) job->open_of_capture.erase(open);
+  if (metadata.grows) job->growing.erase({metadata.capture, metadata.rank});
   --figures.open_uploads;
 }
 
@@ -156,11 +170,41 @@ void Memory::take_in(const FileRow& file, const std::optional<FileRow>& replaced
   }
   ++generations[file.generation];
   job.files[file.capture][file.rank] = file;
-  job.highest_rank = std::max(job.highest_rank, file.rank);
+  if (!is_dump(file.capture)) job.highest_rank = std::max(job.highest_rank, file.last_rank());
   ++job.row.arrivals;
   job.row.last_arrival = std::max(job.row.last_arrival, file.committed_at);
   job.row.last_byte = std::max(job.row.last_byte, file.committed_at);
   ++figures.commits;
+}
+
+void Memory::show(const UploadRow& log) {
+  const UploadMetadata& metadata = log.asked.metadata;
+  Job& job = jobs.at(metadata.job);
+  const auto [found, is_new] = job.files[metadata.capture].try_emplace(metadata.rank);
+  FileRow& file = found->second;
+  if (is_new) {
+    file.job = metadata.job;
+    file.capture = metadata.capture;
+    file.rank = metadata.rank;
+    file.suffix = kGrowingSuffix;
+    file.uid = log.asked.uid;
+    file.client = log.asked.client;
+    file.filename = metadata.filename;
+    file.grows = true;
+    ++figures.files;
+    ++job.generations[metadata.capture][file.generation];
+    job.highest_rank = std::max(job.highest_rank, metadata.rank);
+  }
+  job.bytes += log.durable - file.size;
+  file.size = log.durable;
+}
+
+void Memory::grow(const UploadRow& log, Time at) {
+  Job* job = jobs.find(log.asked.metadata.job);
+  if (job == nullptr) return;
+  show(log);
+  ++job->row.arrivals;
+  job->row.last_arrival = std::max(job->row.last_arrival, at);
 }
 
 void Memory::note_byte(const std::string& name, Time at) {

@@ -28,6 +28,8 @@ struct Memory {
   void take_over(Recovered& recovered, FileSystem& files);
 
   UploadPointer find(const std::string& id) const;  // null: none
+  // The upload of the log that grows for that rank; "": none.
+  std::string log_of(const UploadMetadata& metadata) const;
   // May such an upload come in? `same`: the file that makes it needless.
   Refusal admit(const NewUpload& asked, const GatherLimits& most, const FileRow*& same) const;
   // Counts and charges it.
@@ -36,9 +38,14 @@ struct Memory {
   void forget(Upload& upload);  // not known any more
   // What a job's commits and bodies do to it.
   void take_in(const FileRow& file, const std::optional<FileRow>& replaced);
+  // A log is as long by now as its upload's row says.
+  void grow(const UploadRow& log, Time at);
   void note_byte(const std::string& job, Time at);
   void charge_aside(const std::string& job, int64_t bytes);
   void remove_job(const std::string& job);
+
+ private:
+  void show(const UploadRow& log);  // as the file of its rank
 };
 
 }  // namespace skewscope::gather

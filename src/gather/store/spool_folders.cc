@@ -17,6 +17,15 @@ int SpoolFolders::ensure(const std::string& path, FoldersToFlush& folders) {
   return 0;
 }
 
+Refusal SpoolFolders::ensure_capture(const UploadMetadata& of, FoldersToFlush& folders) {
+  const std::string capture = capture_folder(of.job, of.capture);
+  int error = 0;
+  for (const std::string& folder : {job_folder(of.job), ranks_folder(of.job), capture}) {
+    if (error == 0) error = ensure(folder, folders);
+  }
+  return engine_.refusal_of(error, "cannot make " + capture);
+}
+
 void SpoolFolders::forget(const std::string& path) {
   made_.erase(made_.lower_bound(path), made_.lower_bound(path + "0"));
 }

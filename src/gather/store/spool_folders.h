@@ -16,6 +16,8 @@ class SpoolFolders {
   explicit SpoolFolders(Engine& engine) : engine_(engine), files_(engine.files()) {}
 
   int ensure(const std::string& path, FoldersToFlush& folders);
+  // The folder of an upload's capture, and those that it lies in.
+  Refusal ensure_capture(const UploadMetadata& of, FoldersToFlush& folders);
   void forget(const std::string& path);  // what lay below it has gone, with it
   // What is in trash/ is nobody's: the sweeper unlinks it at leisure, jobs after a while (restore_job()).
   Refusal to_trash(const std::string& path, FoldersToFlush& folders);

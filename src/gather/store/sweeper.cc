@@ -62,7 +62,7 @@ bool Sweeper::look_at_clocks() {
   return back || keep;
 }
 
-// A start takes them up where they stand: between two times nothing is deleted that would not be by the first.
+// A start takes them up where they are: between two times nothing is deleted that would not be by the first.
 void Sweeper::keep_clocks() {
   if (!core_.ballast.is_there()) return;
   clocks_kept_ = engine_.running();

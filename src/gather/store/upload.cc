@@ -9,6 +9,7 @@ Time expires(const UploadRow& row, const GatherLimits& most) {
 }
 
 bool has_ended(const UploadRow& row, const Aging& aging, const GatherLimits& most) {
+  if (row.stage == UploadStage::growing) return false;
   const Time end = is_open(row) ? expires(row, most) : row.created + 2 * most.upload_life;
   return aging.may_delete() && end < aging.now_for(row.created);
 }
@@ -20,6 +21,7 @@ UploadState state_of(const UploadRow& row, const GatherLimits& most) {
   out.said = row.asked.said;
   out.length = row.asked.length;
   out.complete = row.stage == UploadStage::complete;
+  out.grows = row.stage == UploadStage::growing;
   out.offset = row.durable;
   if (out.complete) out.digest = row.digest;
   out.expires = expires(row, most);

@@ -51,10 +51,22 @@ void Uploads::state(const std::string& id, Reply<UploadState> done) {
   submit(upload, [this, upload, done = std::move(done)] {
     end_writer(upload, [this, upload, done](Refusal refusal) {
       if (refusal == Refusal::none) refusal = usable(upload);
-      done({refusal, refusal == Refusal::none ? state_of(*upload) : UploadState()});
+      UploadState known = refusal == Refusal::none ? state_of(*upload) : UploadState();
+      if (known.grows) refusal = look_at_log(*upload, known.digest);
+      done({refusal, known});
       next(upload);
     });
   });
+}
+
+// What came of a log so far, so that a sender who has forgotten what was sent can see whether it is his.
+Refusal Uploads::look_at_log(Upload& log, Digest& digest) {
+  digest = sha256("");
+  if (log.row.durable == 0) return Refusal::none;
+  const Refusal refusal = engine_.refusal_of(log.part.open(log.row.durable, std::nullopt), "cannot open a log");
+  if (refusal == Refusal::none) digest = log.part.digest();
+  log.part.close();
+  return refusal;
 }
 
 void Uploads::append(const std::string& id, uint64_t offset, std::optional<uint64_t> length,
@@ -108,6 +120,10 @@ void Uploads::remove(const std::string& id, Reply<Done> done) {
       done({Refusal::unknown, {}});
       return next(upload);
     }
+    if (upload->row.stage == UploadStage::growing) {  // it counts as the file of its rank
+      done({Refusal::other_content, {}});
+      return next(upload);
+    }
     drop(upload, [this, upload, done](Refusal dropped) {
       done({dropped, {}});
       next(upload);
@@ -140,7 +156,7 @@ void Uploads::drop(const UploadPointer& upload, const Then& then) {
   }
   change.done = [this, upload, then](Refusal refusal) {
     if (refusal == Refusal::none) {
-      files_.remove(part_path(upload->row.id));
+      files_.remove(part_path(upload->row));
       forget(upload);
       engine_.changed(upload->row.asked.metadata.job);
     }
@@ -167,7 +183,7 @@ void Uploads::quarantine(const UploadPointer& upload, const char* why, const The
   };
   change.undo = [this, upload] {
     files_.rename(quarantine_folder(upload->row.asked.metadata.job) + "/" + upload->row.id + ".part",
-                  part_path(upload->row.id), false);
+                  part_path(upload->row), false);
   };
   change.done = [this, upload, then](Refusal refusal) {
     if (refusal == Refusal::none) {
@@ -244,7 +260,7 @@ void Uploads::expire(const UploadPointer& upload) {
   };
   change.done = [this, upload](Refusal refusal) {
     if (refusal == Refusal::none) {
-      files_.remove(part_path(upload->row.id));
+      files_.remove(part_path(upload->row));
       {
         const auto memory = core_.memory.lock();
         memory->close(*upload);

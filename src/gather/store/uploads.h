@@ -62,6 +62,7 @@ class Uploads {
 
   UploadPointer find(const std::string& id) const { return core_.memory.lock()->find(id); }
   Refusal usable(const UploadPointer& upload) const;
+  Refusal look_at_log(Upload& log, Digest& digest);
   // Creation (begin_upload.cc).
   Refusal room_for(const UploadRow& row, bool of_new_job, uint64_t charged);
   void begin_part(const UploadPointer& upload, bool of_new_job, const Reply<UploadState>& done);

@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include "file_commit.h"
+#include "skewscope/protocol/names.h"
+#include "src/gather/disk/spool_paths.h"
 #include "uploads.h"
 
 namespace skewscope::gather {
 namespace {
 
 constexpr uint64_t kLongestSegment = 64 << 20;
+constexpr uint64_t kLogAhead = 1 << 20;  // what a log is charged beyond its end: it grows by little at a time
 constexpr auto kLongestUnsynced = std::chrono::seconds(2);
 
 }  // namespace
@@ -40,7 +43,8 @@ Refusal Uploads::begin_writer(const UploadPointer& upload, const Asked& asked) {
 // A length that was deferred. Given again it must be the same.
 Refusal Uploads::take_length(const UploadPointer& upload, std::optional<uint64_t> length) {
   if (!length || upload->row.asked.length == length) return Refusal::none;
-  if (upload->row.asked.length || *length < upload->row.durable) return Refusal::wrong_offset;
+  if (upload->row.stage == UploadStage::growing || upload->row.asked.length || *length < upload->row.durable)
+    return Refusal::wrong_offset;
   const GatherLimits most = engine_.limits();
   if (*length > most.largest_file) return Refusal::too_large;
   if (!core_.ballast.is_there()) return Refusal::no_space;
@@ -83,7 +87,8 @@ Refusal Uploads::append_bytes(Upload& upload, std::string_view bytes) {
     const GatherLimits most = engine_.limits();
     const auto memory = core_.memory.lock();
     Job& job = memory->jobs.at(asked.metadata.job);
-    const Refusal refusal = memory->budget.charge(job, asked.uid, upload.charged, end + kLongestSegment, most);
+    const Refusal refusal = memory->budget.charge(job, asked.uid, upload.charged,
+                                                  end + (asked.metadata.grows ? kLogAhead : kLongestSegment), most);
     if (refusal != Refusal::none) return refusal;
   }
   const Refusal refusal = engine_.refusal_of(upload.part.append(bytes), "cannot write an upload");
@@ -185,12 +190,15 @@ void Uploads::make_durable(const UploadPointer& upload, const Then& then, bool l
 void Uploads::put_durable(const UploadPointer& upload, const Segment& segment, const Then& then) {
   Change change;
   change.prepare = [this, upload](FoldersToFlush& folders) {
-    if (!upload->entry_durable) folders.insert("in");
+    const UploadMetadata& metadata = upload->row.asked.metadata;
+    if (!upload->entry_durable) folders.insert(metadata.grows ? capture_folder(metadata.job, metadata.capture) : "in");
     return still_wanted(*upload);
   };
   const Time at = engine_.now();
   change.rows = [upload, segment, at](Manifest& manifest) {
     manifest.put_durable(upload->row.id, segment.end, segment.start, segment.digest, at);
+    const UploadMetadata& metadata = upload->row.asked.metadata;
+    if (metadata.grows) manifest.arrived(metadata.job, at);
   };
   change.done = [this, upload, segment, at, then](Refusal committed) {
     if (committed == Refusal::none) {
@@ -202,6 +210,10 @@ void Uploads::put_durable(const UploadPointer& upload, const Segment& segment, c
       upload->row.segment = segment.digest;
       upload->row.progress = at;
       memory->note_byte(upload->row.asked.metadata.job, at);
+      if (upload->row.asked.metadata.grows) memory->grow(upload->row, at);
+    }
+    if (committed == Refusal::none && upload->row.asked.metadata.grows) {
+      engine_.changed(upload->row.asked.metadata.job);
     }
     then(committed);
   };
@@ -226,7 +238,7 @@ Refusal Uploads::seal(Upload& upload, std::string& suffix) {
   ++finishing_;
   std::string first_bytes;
   Refusal refusal = engine_.refusal_of(upload.part.first_bytes(first_bytes), "cannot read an upload");
-  suffix = suffix_of_content(first_bytes);
+  suffix = is_dump(upload.row.asked.metadata.capture) ? kDumpSuffix : suffix_of_content(first_bytes);
   if (refusal == Refusal::none) {
     refusal = engine_.refusal_of(upload.part.make_immutable(), "cannot protect an upload");
   }

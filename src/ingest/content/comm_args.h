@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "collectives/transport.h"
 #include "distinct_rows.h"
 #include "near_numbers.h"
 #include "skewscope/base/ids.h"
@@ -21,7 +22,9 @@ struct CommOperation {
   int64_t group_size = -1;
   int64_t rank = -1;  // own rank, root, or peer inside the group, by operation; CPU op only
   int64_t rank_start = -1, rank_stride = -1;
-  int64_t peer = -1;  // "Dst Rank" / "Src Rank": global
+  int64_t peer = -1;                         // "Dst Rank" / "Src Rank": global
+  Algorithm algorithm = Algorithm::unknown;  // of the library; Kineto does not tell them
+  Protocol protocol = Protocol::unknown;
 
   bool any() const { return collective_name.known(); }
   bool operator==(const CommOperation&) const = default;
@@ -33,12 +36,22 @@ struct CommArgs : CommOperation {
   uint64_t comms_id = 0;
 };
 
+// What a call sends to one peer or receives from it, where it has several: of a row of comm_args.
+struct PeerMessage {
+  int32_t args = -1;
+  bool sends = false;
+  int64_t peer = -1;  // global rank
+  int64_t elements = -1;
+};
+
 struct CommOperationHash {
   size_t operator()(const CommOperation& o) const {
     RowMixer mixer;
     for (const StringId id : {o.collective_name, o.dtype, o.group_name, o.group_description, o.group_ranks})
       mixer.add(id);
     for (const int64_t number : {o.group_size, o.rank, o.rank_start, o.rank_stride, o.peer}) mixer.add(number);
+    mixer.add(static_cast<int64_t>(o.algorithm));
+    mixer.add(static_cast<int64_t>(o.protocol));
     return mixer.hash();
   }
 };

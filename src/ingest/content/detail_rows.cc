@@ -44,7 +44,8 @@ size_t DetailHash::operator()(const ThreadIds& ids) const { return RowMixer().ad
 
 size_t DetailHash::operator()(const ArgumentSet& set) const {
   RowMixer mixer;
-  for (const StringId id : {set.dims, set.types, set.strides, set.values, set.kernel_file, set.kernel_backend}) {
+  for (const StringId id :
+       {set.dims, set.types, set.strides, set.values, set.kernel_file, set.kernel_backend, set.call_stack}) {
     mixer.add(id);
   }
   return mixer.hash();
@@ -62,6 +63,7 @@ void DetailRows::clear() {
   threads.clear();
   arguments.clear();
   shapes.clear();
+  operations.clear();
   launches.clear();
   gpu.clear();
   gpu_annotations.clear();
@@ -86,7 +88,8 @@ void append_details(const DetailRows& chunk, const std::vector<StringId>& ids, i
   const std::vector<int32_t> threads = append_distinct(chunk.threads, file.threads, [](ThreadIds&) {});
   const std::vector<int32_t> shapes = append_distinct(chunk.shapes, file.shapes, [](KernelShape&) {});
   const std::vector<int32_t> arguments = append_distinct(chunk.arguments, file.arguments, [&](ArgumentSet& set) {
-    for (StringId* id : {&set.dims, &set.types, &set.strides, &set.values, &set.kernel_file, &set.kernel_backend}) {
+    for (StringId* id :
+         {&set.dims, &set.types, &set.strides, &set.values, &set.kernel_file, &set.kernel_backend, &set.call_stack}) {
       to_id(*id);
     }
   });
@@ -104,9 +107,14 @@ void append_details(const DetailRows& chunk, const std::vector<StringId>& ids, i
   append_changed(chunk.host.place, file.host.place, to_place);
   append_changed(chunk.host.thread, file.host.thread, [&](int32_t& row) { row = renumbered(threads, row); });
   append_changed(chunk.host.arguments, file.host.arguments, [&](int32_t& row) { row = renumbered(arguments, row); });
+  const auto first_operation = static_cast<int32_t>(file.operations.size());
+  append_changed(chunk.operations, file.operations, [&](DeviceOperation& operation) {
+    for (StringId* id : {&operation.name, &operation.module, &operation.program, &operation.category}) to_id(*id);
+  });
   append_changed(chunk.gpu, file.gpu, [&](GpuDetailRow& row) {
     to_place(row.place);
     row.shape = renumbered(shapes, row.shape);
+    if (row.operation >= 0) row.operation += first_operation;
   });
   append_changed(chunk.gpu_annotations, file.gpu_annotations, [&](GpuAnnotationRow& row) { to_id(row.name); });
   append(chunk.memory.at, file.memory.at);
@@ -127,6 +135,7 @@ int64_t bytes_of(const DetailRows& rows) {
   int64_t bytes = rows.threads.bytes() + rows.arguments.bytes() + rows.shapes.bytes();
   const auto add = [&](const auto& column) { bytes += static_cast<int64_t>(column.size() * sizeof(column[0])); };
   for_each_column(rows.host, add);
+  add(rows.operations);
   add(rows.launches);
   add(rows.gpu);
   add(rows.gpu_annotations);

@@ -53,6 +53,7 @@ struct GpuDetailRow {
   double gb_per_s = -1;
   int32_t place = 0;
   int32_t shape = -1;
+  int32_t operation = -1;  // row in DetailRows::operations
 };
 
 // Next to CommArgs: row = row there.
@@ -74,6 +75,7 @@ struct DetailRows {
   DistinctRows<ThreadIds, DetailHash> threads;
   DistinctRows<ArgumentSet, DetailHash> arguments;
   DistinctRows<KernelShape, DetailHash> shapes;
+  std::vector<DeviceOperation> operations;
   std::vector<LaunchDetailRow> launches;
   std::vector<GpuDetailRow> gpu;
   std::vector<GpuAnnotationRow> gpu_annotations;  // of every name

@@ -100,9 +100,16 @@ struct PassFlowRow {
   bool backward = false;
 };
 
+// How long the device itself says that it waited in a call.
+struct MeasuredWait {
+  int32_t args = -1;  // row of comm_args
+  int64_t ns = 0;
+};
+
 struct FileContent {
   std::string file;
-  std::string format;       // TraceReader::format()
+  std::string format;       // "kineto json"
+  std::string part;         // which of the ranks of its file: "pid4242", "gpu3"; "": the file has one
   std::string compression;  // "", "gzip", "zstd"
   ContentKind kind = ContentKind::not_a_trace;
   DistributedInfo distributed;
@@ -110,15 +117,19 @@ struct FileContent {
   int64_t process_id = -1;                // on its host; -1: no row tells
   std::vector<DeviceProperties> devices;  // by device id
   bool has_base_time = false;
-  int64_t base_time_ns = 0;  // in the stamps already
+  int64_t base_time_ns = 0;     // in the stamps already
+  bool calls_only = false;      // RankTrace::calls_only; its GPU rows are calls
+  bool durations_only = false;  // RankTrace::durations_only
+  int32_t one_of = 1;           // RankTrace::one_of
   bool has_cpu_ops = false;
-  bool hip_launches = false;    // launched through HIP
+  bool one_clock = false;     // the tracer measured how the GPU's clock goes against the host's, whatever rows it kept
+  bool hip_launches = false;  // launched through HIP
   bool intel_launches = false;  // through Unified Runtime or Level Zero
   bool cuda_launches = false;
   int64_t kernel_launches = 0;  // calls that launch kernels, whether or not these were recorded
   bool hip_properties = false;  // roctracer_version, hip_* keys
   int64_t resolution_ns = 1;    // 1000: whole microseconds
-  int64_t bytes = 0;            // uncompressed
+  int64_t bytes = 0;            // uncompressed; counted with the first part of a file
   int64_t events = 0;
 
   GpuRows gpu;
@@ -136,8 +147,10 @@ struct FileContent {
   std::vector<PassFlowRow> pass_flows;    // where a module is named
   std::vector<int64_t> backward_threads;  // ascending, unique: by their name, or by what ran on them
   CommArgsRows comm_args;
-  std::vector<SplitLists> splits;     // by row of comm_args; of those that have any
-  std::optional<DetailRows> details;  // where asked for
+  std::vector<SplitLists> splits;            // by row of comm_args; of those that have any
+  std::vector<PeerMessage> messages;         // by row of comm_args, ascending; of those that have several peers
+  std::vector<MeasuredWait> measured_waits;  // by row of comm_args; of those that have one
+  std::optional<DetailRows> details;         // where asked for
   StringTable strings;
   const KernelTable* kernels = &KernelTable::built_in();  // that told what GPU rows do
   Findings findings;
@@ -147,6 +160,19 @@ struct FileContent {
 inline void report(FileContent& content, Severity severity, FindingCode code, int64_t count, std::string message) {
   if (count == 0) return;
   add_finding(content.findings, finding_of_file(severity, code, content.file, std::move(message), count));
+}
+
+// Of the call with these arguments; -1: not measured.
+int64_t measured_wait_of(const FileContent& content, int32_t args);
+
+// What the budget is charged with: rows, without details and strings.
+int64_t bytes_of(const FileContent& content);
+
+// Of a file that has one.
+inline std::vector<FileContent> only(FileContent content) {
+  std::vector<FileContent> contents;
+  contents.push_back(std::move(content));
+  return contents;
 }
 
 }  // namespace skewscope::ingest

@@ -9,11 +9,18 @@
 
 #include "skewscope/base/human_units.h"
 #include "skewscope/base/result.h"
+#include "skewscope/base/string_table.h"
 
 namespace skewscope::ingest {
 
 // What an entry of a StringTable takes, with what finds it.
 inline int64_t bytes_of_string(std::string_view text) { return static_cast<int64_t>(text.size() + 96); }
+
+inline int64_t bytes_of(const StringTable& strings) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < strings.size(); ++i) bytes += bytes_of_string(strings.view(StringId(static_cast<int64_t>(i))));
+  return bytes;
+}
 
 class MemoryBudget {
  public:

@@ -17,11 +17,17 @@ using namespace std::string_view_literals;
 
 constexpr const char* kTorchProfiler = "record the same steps with torch.profiler, one file per rank";
 constexpr const char* kBesideTraces = "it has no GPU times: use the traces of torch.profiler instead";
+constexpr const char* kOfHang = "skewscope hang DIR says which rank did not come, where the job hangs";
 
-constexpr OtherFormat kXla = {"a profile of JAX or TensorFlow (XLA)", "skewscope reads traces of torch.profiler only"};
-constexpr OtherFormat kNsight = {"a report of Nsight", kTorchProfiler};
-constexpr OtherFormat kAscend = {"a profile of Ascend NPUs (torch_npu)",
-                                 "skewscope reads torch.profiler's traces of GPUs; MindStudio Insight reads this one"};
+constexpr OtherFormat kXla = {"a profile of JAX or TensorFlow (XLA), as its viewer shows it",
+                              "read the .xplane.pb of the same profile, which holds more"};
+constexpr OtherFormat kNsight = {"a report of Nsight Systems",
+                                 "export it and read that: nsys export --type sqlite --include-blobs true FILE"};
+constexpr OtherFormat kNsightCompute = {"a report of Nsight Compute, of single kernels",
+                                        "record the job's steps with nsys profile or torch.profiler"};
+constexpr OtherFormat kAscend = {
+    "a profile of Ascend NPUs (torch_npu)",
+    "name the rank's folder (*_ascend_pt) or trace_view.json in its ASCEND_PROFILER_OUTPUT"};
 constexpr OtherFormat kUnitrace = {"a trace of Intel's unitrace", kTorchProfiler};
 constexpr OtherFormat kRocprof = {"a trace of ROCm's rocprof", kTorchProfiler};
 constexpr OtherFormat kVizTracer = {"a trace of VizTracer", kTorchProfiler};
@@ -29,15 +35,13 @@ constexpr OtherFormat kSpeedscope = {"a profile for speedscope", kTorchProfiler}
 constexpr OtherFormat kBrowser = {"a trace of a web browser", kTorchProfiler};
 constexpr OtherFormat kHorovod = {"a timeline of Horovod", kTorchProfiler};
 constexpr OtherFormat kProton = {"a profile of Triton's Proton", kTorchProfiler};
-constexpr OtherFormat kFlightRecorder = {"a dump of the flight recorder of collectives", kBesideTraces};
+constexpr OtherFormat kFlightRecorder = {"a dump of the flight recorder of collectives", kOfHang};
 constexpr OtherFormat kNcclPlugin = {"what a profiler plugin of NCCL wrote", kBesideTraces};
 constexpr OtherFormat kMemory = {"a memory timeline of torch.profiler", kBesideTraces};
-constexpr OtherFormat kPickle = {"a Python pickle, such as a flight recorder's dump or a memory snapshot",
-                                 kBesideTraces};
+constexpr OtherFormat kPickle = {"a Python pickle, such as a flight recorder's dump or a memory snapshot", kOfHang};
 constexpr OtherFormat kExecution = {"an execution trace (Chakra)", kBesideTraces};
-constexpr OtherFormat kPerfetto = {"a Perfetto trace (protobuf)",
-                                   "export JSON: export_chrome_trace(\"rank0.json.gz\")"};
-constexpr OtherFormat kDatabase = {"an SQLite database, such as an export of Nsight or rocprof", kTorchProfiler};
+constexpr OtherFormat kPerfetto = {"a Perfetto trace (protobuf) without work of a GPU", kTorchProfiler};
+constexpr OtherFormat kDatabase = {"an SQLite database of no tracer that is known here", kTorchProfiler};
 constexpr OtherFormat kArchive = {"an archive", "unpack it and name the directory"};
 constexpr OtherFormat kCompressed = {"compressed in a way that is not read",
                                      "decompress it, or compress it with gzip or zstd"};
@@ -79,12 +83,11 @@ constexpr std::array kMagic = {
 constexpr std::array kSigns = {
     Sign{"\"pg_status\""sv, &kFlightRecorder},
     Sign{"\"collective_seq_id\""sv, &kFlightRecorder},
-    Sign{"\"inspector_output_format_version\""sv, &kNcclPlugin},
+    Sign{"\"type\":\"ProfilerLifecycle\""sv, &kNcclPlugin},
     Sign{"\"cat\":\"GROUP\""sv, &kNcclPlugin},
     Sign{"\"cat\":\"GROUP_API\""sv, &kNcclPlugin},
     Sign{"\"cat\":\"COLL\""sv, &kNcclPlugin},
     Sign{"\"cat\":\"PROXY\""sv, &kNcclPlugin},
-    Sign{"\"rocprofiler-sdk-tool\""sv, &kRocprof},
     Sign{"\"BeginNs\""sv, &kRocprof},
     Sign{"CPUHIPAPI\""sv, &kRocprof},
     Sign{"\"AscendHardware\""sv, &kAscend},
@@ -110,8 +113,7 @@ constexpr std::array kSigns = {
 constexpr std::array kSuffixes = {
     Sign{".nsys-rep"sv, &kNsight},
     Sign{".qdrep"sv, &kNsight},
-    Sign{".ncu-rep"sv, &kNsight},
-    Sign{".xplane.pb"sv, &kXla},
+    Sign{".ncu-rep"sv, &kNsightCompute},
     Sign{".pftrace"sv, &kPerfetto},
     Sign{".perfetto-trace"sv, &kPerfetto},
     Sign{".tar"sv, &kArchive},
@@ -144,9 +146,9 @@ const OtherFormat* binary_format(std::string_view head) {
   if (head.size() > kTarMark && head.substr(kTarMark).starts_with("ustar"sv)) return &kArchive;
   if (head.size() > 1 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5) return &kPickle;
   const bool binary = std::find_if_not(head.begin(), head.end(), is_text) != head.end();
-  if (!binary || head.front() != '\n') return nullptr;  // field 1 of a message: its packets, its planes
+  if (!binary || head.front() != '\n') return nullptr;  // field 1 of a message: its packets, or the planes of JAX
   const bool planes = head.find("/device:") != std::string_view::npos || head.find("/host:") != std::string_view::npos;
-  return planes ? &kXla : &kPerfetto;
+  return planes ? nullptr : &kPerfetto;
 }
 
 // `text` has no blanks. Two objects, the first of which is whole, with nothing between them.

@@ -13,7 +13,7 @@ struct OtherFormat {
 };
 
 // By its first bytes, uncompressed: kOtherFormatBytes show every sign. nullptr: not known. Only for files without GPU
-// rows: what is looked for may stand in a trace of PyTorch, too, as the name of an operator.
+// rows: what is looked for may be in a trace of PyTorch, too, as the name of an operator.
 const OtherFormat* other_format(std::string_view head);
 constexpr size_t kOtherFormatBytes = 1 << 20;  // torch_npu writes what tells it behind the host's rows
 

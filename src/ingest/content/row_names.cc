@@ -1,10 +1,14 @@
 #include "row_names.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <utility>
 
 #include "collectives/backend_prefix.h"
 #include "collectives/kernel_names.h"
 #include "src/ingest/text/char_set.h"
+#include "src/ingest/text/number_text.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -23,6 +27,35 @@ std::string_view without_interface(std::string_view name) {
 bool waits_for_whole_device(std::string_view name) {
   return name.starts_with("DeviceSynchronize"sv) || name.starts_with("CtxSynchronize"sv);
 }
+
+// "layers.3", "model.h.3.mlp": words with points between, one of them a number.
+bool is_numbered_path(std::string_view name) {
+  bool numbered = false, path = false;
+  for (size_t begin = 0; begin <= name.size();) {
+    const std::string_view word = name.substr(begin, name.find('.', begin) - begin);
+    const bool number = std::all_of(word.begin(), word.end(), is_digit);
+    if (word.empty() || word.find(' ') != word.npos) return false;
+    numbered |= number;
+    path |= !number;
+    begin += word.size() + 1;
+  }
+  return numbered && path;
+}
+
+bool has_word(std::string_view name, std::string_view word) {
+  const auto same = [](char a, char b) { return (a | 0x20) == b; };
+  return std::search(name.begin(), name.end(), word.begin(), word.end(), same) != name.end();
+}
+
+// As NCCL calls types in names of kernels, and PyTorch in arguments.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kTypesInNames = {{{"_bf16"sv, "BFloat16"sv},
+                                                                                         {"_f16"sv, "Half"sv},
+                                                                                         {"_f32"sv, "Float"sv},
+                                                                                         {"_f64"sv, "Double"sv},
+                                                                                         {"_i32"sv, "Int"sv},
+                                                                                         {"_i64"sv, "Long"sv},
+                                                                                         {"_u8"sv, "Byte"sv},
+                                                                                         {"_i8"sv, "Char"sv}}};
 
 }  // namespace
 
@@ -72,6 +105,32 @@ bool synchronizes(std::string_view name) {
   if (name.empty() || !kFirst.holds(name.front())) return false;
   return waits_for_whole_device(name) || name.starts_with("StreamSynchronize"sv) ||
          name.starts_with("EventSynchronize"sv);
+}
+
+LaunchRole role_of_launch(std::string_view name) {
+  const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
+  if (has("Launch"sv) && has("Kernel"sv)) return LaunchRole::kernel;  // a graph is launched, too, and a host function
+  if (!has("Capture"sv)) return LaunchRole::other;
+  if (has("BeginCapture"sv)) return LaunchRole::begins_capture;
+  return has("EndCapture"sv) ? LaunchRole::ends_capture : LaunchRole::other;
+}
+
+std::string_view module_of_annotation(std::string_view name) {
+  if (name.starts_with("FSDP::"sv)) {
+    const size_t open = name.find(" (");
+    if (open == name.npos || name.back() != ')') return {};
+    return name.substr(open + 2, name.size() - open - 3);
+  }
+  if (is_collective_range(name) || profiler_step(name) >= 0) return {};
+  return has_word(name, "layer"sv) || has_word(name, "block"sv) || is_numbered_path(name) ? name : std::string_view();
+}
+
+std::string_view type_of_kernel(std::string_view kernel) {
+  for (const auto& [word, type] : kTypesInNames) {
+    const size_t at = kernel.find(word);
+    if (at != kernel.npos && kernel.substr(at + word.size(), 1) == "_"sv) return type;
+  }
+  return {};
 }
 
 bool is_optimizer_step(std::string_view name) { return name.starts_with("Optimizer.step#"sv); }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "launched_rows.h"
+
 namespace skewscope::ingest {
 
 // "nccl:", "rccl:", "gloo:", ...: the range around one collective.
@@ -24,6 +26,13 @@ constexpr std::string_view kMemoryEvent = "[memory]";  // an allocation or a fre
 bool never_launches(std::string_view name);
 // Runtime calls that wait for the device, for a stream or for an event. By how the name begins, as never_launches().
 bool synchronizes(std::string_view name);
+// What a runtime call that may launch does.
+LaunchRole role_of_launch(std::string_view name);
+// The part of the model that a range of the program is around: "layers.3" of "FSDP::all_gather (layers.3)"; the whole
+// of a name that holds "layer" or "block", or is a path with a number, "model.h.3.mlp"; "": none.
+std::string_view module_of_annotation(std::string_view name);
+// The type that NCCL's kernels have in their names, as PyTorch writes it in arguments: "BFloat16"; "": none.
+std::string_view type_of_kernel(std::string_view kernel);
 // "Optimizer.step#AdamW.step".
 bool is_optimizer_step(std::string_view name);
 // An operator of the backward pass: "autograd::engine::evaluate_function: AddmmBackward0".

@@ -6,8 +6,8 @@
 // limit; what it did not write is never touched. Any failure, of a full disk for example, means that there is no cache.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "digest_file.h"
 #include "skewscope/ingest/cache.h"
@@ -15,13 +15,16 @@
 namespace skewscope::ingest {
 
 // Where the digest of this trace, as it is now, is or would be; "" where nothing can be kept: no cache, no such file,
-// or one that changed within the last instants, whose next change could go unseen.
+// or one that changed within the last instants, whose next change could go unseen. The first part of a file of several
+// ranks lies there, the others in files of that name with their number.
 std::string cached_path(const std::string& trace, const CacheOptions& cache);
 
-// nullopt: not there, damaged, or too large for the budget as it is.
-std::optional<TraceFile> find_cached(const std::string& trace, const std::string& cached, MemoryBudget& budget);
+// All parts of the file. Empty: one is not there, damaged, or too large for the budget as it is.
+std::vector<TraceFile> find_cached(const std::string& trace, const std::string& cached, MemoryBudget& budget);
 
-// `cached` as it was before the trace was read. What could not be read is not kept: the next reader may be able to.
-void store_cached(const TraceFile& file, const std::string& cached, const CacheOptions& cache);
+// All parts of the file `trace`; `cached` as it was before the trace was read. What could not be read is not kept: the
+// next reader may be able to.
+void store_cached(const std::string& trace, const std::vector<TraceFile>& parts, const std::string& cached,
+                  const CacheOptions& cache);
 
 }  // namespace skewscope::ingest

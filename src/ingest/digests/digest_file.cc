@@ -65,7 +65,7 @@ Result<TraceFile> read_digest_file(const std::string& path, MemoryBudget& budget
   budget.give_back(needed);
   if (!file.ok()) return unusable(path, file.error().message);
   if (!budget.take(bytes_of(file.value().linked.trace))) return budget.exceeded_by(path);
-  file.value().evidence.name = read_file_name(file.value().evidence.file);
+  file.value().evidence.name = name_facts(file.value());
   return file;
 }
 
@@ -76,12 +76,21 @@ bool could_be_read(const TraceFile& file) {
 void set_path(const std::string& path, TraceFile& file) {
   const std::string before = file.evidence.file;
   for (Finding& finding : file.linked.findings) {
-    if (finding.file == before) finding.file = path;
+    if (finding.file == before) finding.file = part_name(path, file.evidence.part);
   }
-  file.linked.trace.file = path;
-  file.evidence.file = path;
+  file.linked.trace.file = file.evidence.file = part_name(path, file.evidence.part);
   file.evidence.folder = fs::absolute(path).lexically_normal().parent_path().string();
-  file.evidence.name = read_file_name(path);
+  file.evidence.name = name_facts(file);
+}
+
+FileNameFacts name_facts(const TraceFile& file) {
+  FileNameFacts facts = read_file_name(file.evidence.whole_file());
+  if (file.evidence.parts == 1) return facts;
+  FileNameFacts of_any;
+  of_any.world_size = facts.world_size;
+  of_any.capture = std::move(facts.capture);
+  of_any.capture_number = facts.capture_number;
+  return of_any;
 }
 
 int64_t bytes_of(const RankTrace& trace) {

@@ -22,6 +22,9 @@ bool could_be_read(const TraceFile& file);
 // Says where the file lies now: its name, the folder, what the name tells.
 void set_path(const std::string& path, TraceFile& file);
 
+// What the name of its file tells of it. The name of a file of several ranks says the rank of none.
+FileNameFacts name_facts(const TraceFile& file);
+
 // Bytes of the columns: what a linked trace is charged with.
 int64_t bytes_of(const RankTrace& trace);
 

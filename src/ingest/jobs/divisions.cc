@@ -4,11 +4,26 @@
 #include <map>
 #include <utility>
 
+#include "src/ingest/ranks/communicator_ranks.h"
+
 namespace skewscope::ingest {
 namespace {
 
 std::string folder_at(const JobClues& file, size_t depth) {
   return depth >= file.folder.size() || is_capture_folder(file.folder[depth]) ? std::string() : file.folder[depth];
+}
+
+constexpr int32_t kJoinedByNone = -1;
+
+// Processes of the largest communicator are missing.
+bool lacks_members(const std::vector<JobClues>& files, const Rows& rows) {
+  int64_t largest = 0;
+  for (const size_t i : rows) {
+    for (const ProcessGroup& group : files[i].evidence().distributed.groups) {
+      if (group.own_rank >= 0) largest = std::max(largest, group.size);
+    }
+  }
+  return std::cmp_less(rows.size(), largest);
 }
 
 }  // namespace
@@ -37,7 +52,8 @@ std::vector<DivisionKey> folder_keys(const std::vector<JobClues>& clues, const R
 }
 
 std::vector<DivisionKey> other_keys(const std::vector<JobClues>& clues, const Rows& rows) {
-  std::vector<DivisionKey> keys = {[](const JobClues& file) { return file.file->job_name; },
+  std::vector<DivisionKey> keys = {[](const JobClues& file) { return file.file->format; },
+                                   [](const JobClues& file) { return file.file->job_name; },
                                    [](const JobClues& file) { return file.frame; }};
   size_t numbers = 0;
   for (const size_t i : rows) numbers = std::max(numbers, clues[i].numbers.size());
@@ -48,6 +64,27 @@ std::vector<DivisionKey> other_keys(const std::vector<JobClues>& clues, const Ro
   keys.emplace_back([](const JobClues& file) { return file.file->linked.trace.device_name; });
   keys.emplace_back([](const JobClues& file) { return file.evidence().distributed.backend; });
   return keys;
+}
+
+Parts parts_by_communicators(const std::vector<JobClues>& files, const Rows& rows) {
+  std::vector<const RankEvidence*> evidence;
+  for (const size_t i : rows) evidence.push_back(&files[i].evidence());
+  const std::vector<int32_t> joined = joined_by_communicators(evidence);
+  std::map<int32_t, Rows> by_number;
+  for (size_t k = 0; k < rows.size(); ++k) by_number[joined[k]].push_back(rows[k]);
+  std::vector<int32_t> lacking;
+  for (const auto& [number, part] : by_number) {
+    if (number != kJoinedByNone && lacks_members(files, part)) lacking.push_back(number);
+  }
+  const auto others = by_number.find(kJoinedByNone);
+  if (lacking.size() == 1 && others != by_number.end()) {
+    auto part = by_number.extract(lacking.front());
+    others->second.insert(others->second.end(), part.mapped().begin(), part.mapped().end());
+    std::sort(others->second.begin(), others->second.end());
+  }
+  Parts parts;
+  for (auto& [number, part] : by_number) parts.push_back(std::move(part));
+  return parts;
 }
 
 }  // namespace skewscope::ingest

@@ -1,16 +1,17 @@
 // Problem: a folder holds what several jobs have left: runs in sub-folders, two engines that write side by side, files
 // of yesterday's larger run that today's did not overwrite. One report on all of them mixes ranks that never met.
 // Idea: files are one job unless something says that they are not, for what one job leaves is manifold: ranks missing,
-// ranks that run different programs, any number of captures. Five things say so:
+// ranks that run different programs, any number of captures. Six things say so:
+//   - tracers that recorded at other times, or GPUs of another maker;
 //   - worlds of different sizes;
 //   - a rank that has two traces of one time, neither a copy of the other;
 //   - a rank that has two traces of different times, of two runs (is_another_run);
 //   - ranks recorded apart by more than clocks differ, that have no rank, step or capture in common with the others;
 //   - names of more engines than the world of one has room for.
-// The second and third say that there are several jobs, and not which files are of which: folders do, else what their
-// names say, else machine, program, time, or the order of each rank's traces. The division is the first that leaves no
-// part with a contradiction and has no more parts than some rank has jobs (a number that differs in every name would
-// always do). Where there is none, the files stay one job, and what is too much of a rank is left out.
+// The third and fourth say that there are several jobs, and not which files are of which: folders do, else what their
+// names say, else tracer, machine, program, time, or the order of each rank's traces. The division is the first that
+// leaves no part with a contradiction and has no more parts than some rank has jobs (a number that differs in every
+// name would always do). Where there is none, the files stay one job, and what is too much of a rank is left out.
 // Why right: jobs that ran one after the other or side by side had the same ranks, so every one of them has a trace of
 // some rank next to another's; only what nobody overwrote has not, and that is known by world or time.
 // Cost: O(n log n) for one job; as often again as there are kinds of division, for several.
@@ -25,6 +26,7 @@
 #include "job_clues.h"
 #include "recorded_together.h"
 #include "skewscope/base/disjoint_sets.h"
+#include "tracers.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -45,7 +47,11 @@ class JobFinder {
     if (user_says_one(usable)) {
       add_job(usable, ranks_of(usable));
     } else {
-      for (const Rows& world : by_world(usable)) find_in_world(world);
+      for (const Rows& tracers : parts_by_tracers(clues_, usable)) {
+        for (const Rows& world : by_world(tracers)) {
+          for (const Rows& part : parts_by_communicators(clues_, world)) find_in_world(part);
+        }
+      }
     }
     sort_jobs();
     return std::move(result_);
@@ -55,9 +61,8 @@ class JobFinder {
   // Who lists a rank for each file says that they are one job.
   bool user_says_one(const Rows& rows) const {
     if (one_job_) return true;
-    return overrides_.has_map() && std::all_of(rows.begin(), rows.end(), [&](size_t i) {
-             return overrides_.from_map(files_[i].evidence.file) >= 0;
-           });
+    return overrides_.has_map() && std::all_of(rows.begin(), rows.end(),
+                                               [&](size_t i) { return overrides_.from_map(files_[i].evidence) >= 0; });
   }
 
   // The evidence is lent, not copied: each file may list every rank of the job.

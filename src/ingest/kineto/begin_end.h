@@ -15,7 +15,7 @@ struct FileContent;
 struct ChunkRows;
 class DefectCounts;
 
-// The lists that a row with a duration may stand in.
+// The lists that a row with a duration may be in.
 enum class RowList : uint8_t {
   gpu,
   launches,

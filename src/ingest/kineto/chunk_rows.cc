@@ -154,13 +154,6 @@ void add_once(std::vector<int64_t>& numbers, int64_t number) {
   if (at == numbers.end() || *at != number) numbers.insert(at, number);
 }
 
-GpuWork KernelWorks::of(StringId name, const StringTable& strings) {
-  if (name.index() >= works_.size()) works_.resize(strings.size(), -1);
-  int8_t& work = works_[name.index()];
-  if (work < 0) work = static_cast<int8_t>(kernels_.work_of(strings.view(name)));
-  return static_cast<GpuWork>(work);
-}
-
 int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileContent& content,
                     UnfinishedRows& unfinished) {
   std::vector<StringId> ids(rows.strings.size());

@@ -12,6 +12,7 @@
 #include "pass_texts.h"
 #include "src/ingest/content/defects.h"
 #include "src/ingest/content/file_content.h"
+#include "src/ingest/content/kernel_works.h"
 
 namespace skewscope::ingest {
 
@@ -105,17 +106,6 @@ auto row_lists(Rows& rows) {
 void add_processes(const std::vector<ProcessUse>& more, std::vector<ProcessUse>& processes);
 // To ascending numbers, where it is not among them.
 void add_once(std::vector<int64_t>& numbers, int64_t number);
-// What the kernels of a file do: told once per distinct name, not once per kernel.
-class KernelWorks {
- public:
-  explicit KernelWorks(const KernelTable& kernels) : kernels_(kernels) {}
-  GpuWork of(StringId name, const StringTable& strings);
-
- private:
-  const KernelTable& kernels_;
-  std::vector<int8_t> works_;  // GpuWork by StringId; -1: not asked yet
-};
-
 // What waits until the file is read whole.
 struct UnfinishedRows {
   std::vector<PhaseRow> phases;

@@ -173,7 +173,8 @@ StringId RowBuilder::json_text(const RawEvent& event, Arg arg) {
 
 int32_t RowBuilder::argument_set(const RawEvent& event) {
   constexpr ArgMask kArguments = mask_of(Arg::input_dims) | mask_of(Arg::input_type) | mask_of(Arg::input_strides) |
-                                 mask_of(Arg::input_values) | mask_of(Arg::kernel_file) | mask_of(Arg::kernel_backend);
+                                 mask_of(Arg::input_values) | mask_of(Arg::kernel_file) | mask_of(Arg::kernel_backend) |
+                                 mask_of(Arg::call_stack);
   if ((event.present & kArguments) == 0) return -1;
   ArgumentSet set;
   set.dims = json_text(event, Arg::input_dims);
@@ -182,6 +183,10 @@ int32_t RowBuilder::argument_set(const RawEvent& event) {
   set.values = json_text(event, Arg::input_values);
   set.kernel_file = text(event, Arg::kernel_file);
   set.kernel_backend = text(event, Arg::kernel_backend);
+  const bool has_stack = (event.present & mask_of(Arg::call_stack)) != 0 &&
+                         !bare(event.args[static_cast<size_t>(Arg::call_stack)]).empty();
+  if (has_stack) set.call_stack = text(event, Arg::call_stack);
+  if (set == ArgumentSet()) return -1;  // nothing but an empty stack
   return rows_->details.arguments.number_of(set);
 }
 

@@ -83,6 +83,7 @@ constexpr std::array kArgNames = {
     ArgName{"Fwd thread id\"", Arg::forward_thread},
     ArgName{"kernel_file\"", Arg::kernel_file},
     ArgName{"kernel_backend\"", Arg::kernel_backend},
+    ArgName{"Call stack\"", Arg::call_stack},
     ArgName{"In split size\"", Arg::in_split},
     ArgName{"Out split size\"", Arg::out_split},
     ArgName{"grid\"", Arg::grid},
@@ -137,7 +138,7 @@ constexpr ArgMask kOccupancyArgs = mask_of(Arg::registers) | mask_of(Arg::shared
                                    mask_of(Arg::warps_per_sm) | mask_of(Arg::occupancy);
 constexpr ArgMask kOperatorArgs = mask_of(Arg::input_strides) | mask_of(Arg::input_values) | mask_of(Arg::sequence) |
                                   mask_of(Arg::forward_thread) | mask_of(Arg::kernel_file) |
-                                  mask_of(Arg::kernel_backend);
+                                  mask_of(Arg::kernel_backend) | mask_of(Arg::call_stack);
 
 constexpr ArgMask kMemoryArgs = mask_of(Arg::address) | mask_of(Arg::memory_bytes) | mask_of(Arg::total_allocated) |
                                 mask_of(Arg::total_reserved) | mask_of(Arg::memory_device) |
@@ -194,26 +195,7 @@ ArgMask row_args(EventClass event_class) {
   return kAllArgs;
 }
 
-constexpr std::string_view kModulePrefix = "nn.Module: ", kShardPrefix = "FSDP::";
-
-// "layers.3", "model.h.3.mlp": words with points between, one of them a number.
-bool is_numbered_path(std::string_view name) {
-  bool numbered = false, path = false;
-  for (size_t begin = 0; begin <= name.size();) {
-    const std::string_view word = name.substr(begin, name.find('.', begin) - begin);
-    const bool number = std::all_of(word.begin(), word.end(), is_digit);
-    if (word.empty() || word.find(' ') != word.npos) return false;
-    numbered |= number;
-    path |= !number;
-    begin += word.size() + 1;
-  }
-  return numbered && path;
-}
-
-bool has_word(std::string_view name, std::string_view word) {
-  const auto same = [](char a, char b) { return (a | 0x20) == b; };
-  return std::search(name.begin(), name.end(), word.begin(), word.end(), same) != name.end();
-}
+constexpr std::string_view kModulePrefix = "nn.Module: ";
 
 // A CPU op or a range of the host, modules aside.
 bool is_kept_op(std::string_view name) {
@@ -278,13 +260,7 @@ std::string_view module_of_range(EventClass event_class, std::string_view name) 
     return name.starts_with(kModulePrefix) ? name.substr(kModulePrefix.size()) : std::string_view();
   }
   if (event_class != EventClass::user_annotation) return {};
-  if (name.starts_with(kShardPrefix)) {
-    const size_t open = name.find(" (");
-    if (open == name.npos || name.back() != ')') return {};
-    return name.substr(open + 2, name.size() - open - 3);
-  }
-  if (is_collective_range(name) || profiler_step(name) >= 0) return {};
-  return has_word(name, "layer"sv) || has_word(name, "block"sv) || is_numbered_path(name) ? name : std::string_view();
+  return module_of_annotation(name);
 }
 
 }  // namespace skewscope::ingest

@@ -71,6 +71,7 @@ enum class Arg : uint8_t {
   forward_thread,
   kernel_file,
   kernel_backend,
+  call_stack,
   block,
   registers,
   shared_memory,

@@ -92,7 +92,7 @@ bool tells_thread(std::string_view text, ChunkRows& rows) {
 // How Kineto ends an arrow behind its name: `, "bp": "e"` in one of phase "f", then a new line, two blanks, the brace.
 constexpr size_t kBehindName = 4, kBehindNameOfEnd = kBehindName + 11;
 
-// Whether the parser has to look at it. Keeps what ties the passes.
+// Whether the parser has to look at it. Keeps what links the passes.
 [[gnu::noinline]] bool passes_other_arrow(std::string_view event, char phase, ChunkRows& rows) {
   constexpr std::string_view kName = "\"fwdbwd\"";
   const size_t behind = phase == 's' ? kBehindName : kBehindNameOfEnd;

@@ -65,6 +65,7 @@ bool leads_to_second_document(std::string_view text, bool bare_array) {
 FileBuilder::FileBuilder(const std::string& file, MemoryBudget& budget, const ReadSettings& settings)
     : budget_(budget), settings_(settings), works_(*settings.kernels), event_reader_(settings) {
   content_.file = file;
+  content_.format = "kineto json";
   content_.kernels = settings.kernels;
   if (settings.details) content_.details.emplace();
 }

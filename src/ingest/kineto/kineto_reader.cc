@@ -95,7 +95,7 @@ void KinetoReader::stream_events(ByteSource& source, ChunkCutter& cutter, FileBu
 }
 
 // Any JSON is read as a trace where no other format knows it, to say what it lacks.
-Recognition KinetoReader::recognise(std::string_view head) const {
+Recognition KinetoReader::recognise(const std::string&, std::string_view head) const {
   if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
   const size_t first = head.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || (head[first] != '{' && head[first] != '[')) return Recognition::no;
@@ -103,7 +103,7 @@ Recognition KinetoReader::recognise(std::string_view head) const {
   return has_key ? Recognition::yes : Recognition::perhaps;
 }
 
-Result<FileContent> KinetoReader::read_head(const std::string& file) const {
+Result<std::vector<FileContent>> KinetoReader::read_heads(const std::string& file) const {
   auto source = open_byte_source(file);
   if (!source.ok()) return source.error();
   ChunkCutter cutter(*source.value(), settings_);
@@ -113,19 +113,20 @@ Result<FileContent> KinetoReader::read_head(const std::string& file) const {
   TopLevel top;
   DefectCounts defects;
   read_top_level(cutter.head(), false, 0, content, top, defects);
-  return content;
+  return only(std::move(content));
 }
 
 // Kineto closes with a key of its own.
-bool KinetoReader::ends_whole(std::string_view tail) const {
+std::optional<std::string> KinetoReader::problem(const std::string&, std::string_view tail) const {
   const size_t last = tail.find_last_not_of(" \t\r\n");
-  return last != tail.npos && tail[last] == '}' && tail.find("\"traceName\"") != tail.npos;
+  const bool closed = last != tail.npos && tail[last] == '}' && tail.find("\"traceName\"") != tail.npos;
+  return closed ? std::optional<std::string>("") : std::nullopt;
 }
 
-Result<FileContent> KinetoReader::read(const std::string& file, MemoryBudget& budget) const {
+Result<std::vector<FileContent>> KinetoReader::read(const std::string& file, MemoryBudget& budget) const {
   {
     Result<std::unique_ptr<ByteSource>> source = open_byte_source(file);
-    if (!source.ok()) return unreadable_content(file, source.error().message);
+    if (!source.ok()) return only(unreadable_content(file, source.error().message));
     FileBuilder builder(file, budget, settings_);
     ChunkCutter cutter(*source.value(), settings_);
     const bool has_events = cutter.find_events();
@@ -133,7 +134,7 @@ Result<FileContent> KinetoReader::read(const std::string& file, MemoryBudget& bu
     if (has_events) stream_events(*source.value(), cutter, builder);
     builder.finish(cutter, *source.value());
     if (builder.over_budget()) return builder.budget_error();
-    if (!builder.fractions_are_unpadded()) return builder.take_content();
+    if (!builder.fractions_are_unpadded()) return only(builder.take_content());
   }
   std::call_once(tools_->unpadded_made, [&] {
     ReadSettings settings = settings_;
@@ -143,12 +144,12 @@ Result<FileContent> KinetoReader::read(const std::string& file, MemoryBudget& bu
   return tools_->unpadded->read(file, budget);
 }
 
-std::unique_ptr<TraceReader> make_kineto_reader(bool details, const KernelTable& kernels, ReadProgress* progress) {
-  ReadSettings settings;
-  settings.details = details;
-  settings.kernels = &kernels;
-  settings.progress = progress;
-  return std::make_unique<KinetoReader>(settings);
+std::unique_ptr<TraceReader> make_kineto_reader(const ReaderSettings& settings) {
+  ReadSettings own;
+  own.details = settings.details;
+  own.kernels = settings.kernels;
+  own.progress = settings.progress;
+  return std::make_unique<KinetoReader>(own);
 }
 
 }  // namespace skewscope::ingest

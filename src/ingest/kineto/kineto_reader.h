@@ -13,12 +13,11 @@ class KinetoReader : public TraceReader {
  public:
   explicit KinetoReader(const ReadSettings& settings = {});
   ~KinetoReader() override;
-  const char* format() const override { return "kineto json"; }
-  const char* suffix() const override { return ".json"; }
-  Recognition recognise(std::string_view head) const override;
-  Result<FileContent> read(const std::string& file, MemoryBudget& budget) const override;
-  Result<FileContent> read_head(const std::string& file) const override;
-  bool ends_whole(std::string_view tail) const override;
+  std::vector<const char*> suffixes() const override { return {".json"}; }
+  Recognition recognise(const std::string& file, std::string_view head) const override;
+  Result<std::vector<FileContent>> read(const std::string& file, MemoryBudget& budget) const override;
+  Result<std::vector<FileContent>> read_heads(const std::string& file) const override;
+  std::optional<std::string> problem(const std::string& file, std::string_view tail) const override;
 
  private:
   struct Chunk;
@@ -30,6 +29,6 @@ class KinetoReader : public TraceReader {
   std::unique_ptr<Tools> tools_;
 };
 
-std::unique_ptr<TraceReader> make_kineto_reader(bool details, const KernelTable& kernels, ReadProgress* progress);
+std::unique_ptr<TraceReader> make_kineto_reader(const ReaderSettings& settings);
 
 }  // namespace skewscope::ingest

@@ -1,9 +1,9 @@
 // Operators of the backward pass, and the arrows that lead to them, as text.
 //
 // Problem: they name the module of what the backward pass launches (call_modules.cc), and most traces have no modules;
-// to parse them costs some hundredths of all reading. Idea: the sieve keeps the bytes in which their numbers stand,
+// to parse them costs some hundredths of all reading. Idea: the sieve keeps the bytes in which their numbers are,
 // and these are read once the whole file is, where it names a module. A file of which the first 16 MB of such text
-// stand before any module names none: its texts are given back.
+// are before any module names none: its texts are given back.
 #pragma once
 
 #include <array>

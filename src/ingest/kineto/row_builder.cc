@@ -25,15 +25,6 @@ uint16_t grid_of(const RawEvent& event) {
   return grid_number(event.layout == nullptr ? trimmed(grid) : grid);
 }
 
-// A graph is launched, too, and a function of the host.
-LaunchRole role_of(std::string_view name) {
-  const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
-  if (has("Launch"sv) && has("Kernel"sv)) return LaunchRole::kernel;
-  if (!has("Capture"sv)) return LaunchRole::other;
-  if (has("BeginCapture"sv)) return LaunchRole::begins_capture;
-  return has("EndCapture"sv) ? LaunchRole::ends_capture : LaunchRole::other;
-}
-
 }  // namespace
 
 void RowBuilder::keep(const RawEvent& event) {
@@ -228,7 +219,7 @@ void RowBuilder::keep_launch(const RawEvent& event) {
   rows_->intel_launches |= name.starts_with("ur"sv) || name.starts_with("ze"sv);
   rows_->cuda_launches |= name.starts_with("cu"sv);
   rows_->kernel_launches += name.find("Launch") != std::string_view::npos;
-  row.role = role_of(name);
+  row.role = role_of_launch(name);
   rows_->process(process_of(event)).launches++;
   rows_->launches.push_back(row);
 }

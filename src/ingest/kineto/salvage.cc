@@ -8,7 +8,7 @@
 namespace skewscope::ingest {
 namespace {
 
-// Keys with values that stand whole: a number, a word, a text without quotes or backslashes, a flat list.
+// Keys with values that are whole: a number, a word, a text without quotes or backslashes, a flat list.
 class EventSalvage {
  public:
   EventSalvage(std::string_view text, TextBuffer& clean) : text_(text), clean_(clean) {}

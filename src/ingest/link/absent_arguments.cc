@@ -5,28 +5,18 @@
 #include "absent_arguments.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "collectives/kernel_table.h"
 #include "src/ingest/content/defects.h"
+#include "src/ingest/content/row_names.h"
 
 namespace skewscope::ingest {
 namespace {
 
 using namespace std::string_view_literals;
-
-// As NCCL calls types in names of kernels, and PyTorch in arguments.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kTypesInNames = {{{"_bf16"sv, "BFloat16"sv},
-                                                                                         {"_f16"sv, "Half"sv},
-                                                                                         {"_f32"sv, "Float"sv},
-                                                                                         {"_f64"sv, "Double"sv},
-                                                                                         {"_i32"sv, "Int"sv},
-                                                                                         {"_i64"sv, "Long"sv},
-                                                                                         {"_u8"sv, "Byte"sv},
-                                                                                         {"_i8"sv, "Char"sv}}};
 
 // PyTorch's words.
 std::string_view operation_of_kernel(std::string_view kernel, const KernelTable& kernels) {
@@ -96,11 +86,8 @@ class AbsentArguments {
       }
     }
     if (!args.dtype.known()) {
-      const auto type = std::find_if(kTypesInNames.begin(), kTypesInNames.end(), [&](const auto& known) {
-        const size_t at = kernel.find(known.first);
-        return at != std::string::npos && kernel.substr(at + known.first.size(), 1) == "_";
-      });
-      if (type != kTypesInNames.end()) args.dtype = content_.strings.intern(type->second);
+      const std::string_view type = type_of_kernel(kernel);
+      if (!type.empty()) args.dtype = content_.strings.intern(type);
     }
     if (!args.group_name.known()) args.group_name = group_of(args);
     const std::string_view operation = text(args.collective_name);

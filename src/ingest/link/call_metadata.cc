@@ -1,5 +1,5 @@
 // Problem: since 2020 the metadata of a collective has moved from nowhere, to the CPU op, to the kernel's own
-// arguments, and single fields (the root, start and stride) stand on the CPU op only. Idea: take the best record that
+// arguments, and single fields (the root, start and stride) are on the CPU op only. Idea: take the best record that
 // tells the operation, then fill each field it lacks from the next ones. The op over a kernel is found by External id,
 // or by which range of the launching thread contains the start of the launch. Batches of operations are read in
 // batched_calls.cc. Sources: KINETO.md, sections 4 to 6; PyTorch ParamCommsUtils, issue #194693; libkineto
@@ -138,6 +138,19 @@ void MetadataFinder::take_args(int32_t own_row, const CommOpRow* op, CallMetadat
   call.dtype = dtype_from_name(name(call.args.dtype));
   call.in_elements = call.args.in_elements;
   call.out_elements = call.args.out_elements;
+  if (own) take_messages(own_row, call);
+}
+
+// Of a call with several peers, in its own arguments.
+void MetadataFinder::take_messages(int32_t own_row, CallMetadata& call) const {
+  const auto [begin, end] =
+      std::equal_range(content_.messages.begin(), content_.messages.end(), PeerMessage{own_row},
+                       [](const PeerMessage& a, const PeerMessage& b) { return a.args < b.args; });
+  for (auto message = begin; message != end; ++message) {
+    call.messages.push_back({-1, message->sends, rank_from(message->peer), call.dtype, message->elements});
+    call.peers_in_group.push_back(-1);
+  }
+  if (begin != end) call.kind = CollectiveKind::coalesced;
 }
 
 void MetadataFinder::take_range(StringId range_name, CallMetadata& call) {

@@ -63,6 +63,7 @@ class MetadataFinder {
     return op == nullptr ? -1 : static_cast<int32_t>(op - content_.comm_ops.data());
   }
   const CommOpRow* record_closed_before(int32_t range);
+  void take_messages(int32_t own_row, CallMetadata& call) const;
   const CommOpRow* linked_op(Role role, const GpuRow& row, const LaunchRow* launch);
   const GpuAnnotationRow* gpu_range_over(const GpuRow& row);
   void take_args(int32_t own_row, const CommOpRow* op, CallMetadata& call);

@@ -22,7 +22,7 @@ class CallModules {
  private:
   const FileContent& content_;
   // The start of the forward operator of the backward operator in which this thread launched then; null: it launched
-  // in none, or nothing ties it to one.
+  // in none, or nothing aligns it to one.
   const PassFlowRow* forward_of(int64_t thread, LocalNs launch);
 
   RangeIndex<ModuleRow> ranges_;

@@ -4,7 +4,7 @@
 // autograd::engine::evaluate_function runs; optimizers leave a range, Optimizer.step#…. So a call launched on such a
 // thread is of the backward pass, recomputed layers included; one launched within such a range is the optimizer's.
 // What else the thread of the steps launched before the step's last backward launch is of the forward pass: while the
-// backward pass runs that thread stands still.
+// backward pass runs that thread is idle.
 // What stays unknown: what is launched behind the backward pass and outside of the optimizer's range (the norm of
 // gradients), messages outside of the backward threads (they carry activations and gradients alike), what was launched
 // outside of steps, and all that is not the optimizer's where no backward thread is seen: inference, or a backward pass

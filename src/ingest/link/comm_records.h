@@ -17,7 +17,7 @@ inline bool launched_in(const LaunchRow& launch, const CommOpRow& op) {
   return launch.thread == op.thread && op.start <= launch.start && launch.start < op.start + op.duration_ns;
 }
 
-// What the names of a file tell, asked once per distinct name: there are few, and they stand on every call.
+// What the names of a file tell, asked once per distinct name: there are few, and they are on every call.
 class NameKinds {
  public:
   using Kind = std::optional<CollectiveKind>;

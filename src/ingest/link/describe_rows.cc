@@ -65,7 +65,22 @@ GpuVendor vendor_of(const FileContent& content) {
   }
   const std::string device = content.devices.empty() ? "" : content.devices.front().name;
   if (content.hip_properties || device.starts_with("AMD")) return GpuVendor::amd;
+  if (device.starts_with("Ascend")) return GpuVendor::other;
   return device.starts_with("Intel") ? GpuVendor::intel : GpuVendor::nvidia;
+}
+
+void take_over(FileContent& content, LinkedTrace& linked) {
+  linked.trace.file = content.file;
+  linked.trace.host = content.host_name;
+  linked.trace.calls_only = content.calls_only;
+  linked.trace.durations_only = content.durations_only;
+  linked.trace.one_of = content.one_of;
+  linked.trace.has_cpu_ops = content.has_cpu_ops || content.one_clock;
+  linked.trace.resolution_ns = content.resolution_ns;
+  linked.trace.grids = content.kernel_grids.sums(content.strings);
+  linked.findings = std::move(content.findings);
+  linked.strings = std::move(content.strings);
+  for (DeviceProperties& device : content.devices) linked.device_names.push_back(std::move(device.name));
 }
 
 }  // namespace skewscope::ingest

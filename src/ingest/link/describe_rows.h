@@ -29,6 +29,9 @@ Window host_window(const FileContent& content);
 // Sets the device and the window of a trace by its rows.
 void describe_rows(LinkedTrace& linked);
 
+// What a file says apart from its rows; ends `content`.
+void take_over(FileContent& content, LinkedTrace& linked);
+
 // By the interface that launched the work, else by the device.
 GpuVendor vendor_of(const FileContent& content);
 

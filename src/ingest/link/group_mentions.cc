@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
+
+#include "collectives/traffic.h"
 
 namespace skewscope::ingest {
 
@@ -37,6 +40,30 @@ int32_t GroupMentions::only_group_of(int32_t ranks) {
   entry->second = static_cast<int32_t>(groups_.size());
   groups_.push_back({only->name, only->description, ranks, listed, -1, -1});
   return entry->second;
+}
+
+void count_uses(LinkedTrace& linked) {
+  struct Sum {
+    double bytes = 0;
+    int64_t calls = 0;
+  };
+  std::vector<Sum> sums(linked.groups.size());
+  for (size_t row = 0; row < linked.open_calls.size(); ++row) {
+    if (linked.open_calls[row].group < 0) continue;
+    const auto at = static_cast<size_t>(linked.open_calls[row].group);
+    GroupMention& group = linked.groups[at];
+    const CollectiveCall& call = linked.trace.calls[row];
+    group.use.kinds |= 1U << static_cast<uint32_t>(call.kind);
+    ++group.use.calls;
+    const int64_t bytes = message_bytes(call.kind, call.dtype, call.in_elements, call.out_elements, group.size);
+    if (bytes <= 0) continue;
+    sums[at].bytes += static_cast<double>(bytes);
+    ++sums[at].calls;
+  }
+  for (size_t at = 0; at < sums.size(); ++at) {
+    if (sums[at].calls == 0) continue;
+    linked.groups[at].use.mean_bytes = std::llround(sums[at].bytes / static_cast<double>(sums[at].calls));
+  }
 }
 
 }  // namespace skewscope::ingest

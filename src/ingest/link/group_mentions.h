@@ -27,4 +27,7 @@ class GroupMentions {
   std::map<int32_t, int32_t> groups_by_size_;  // rows of groups_; -1: none
 };
 
+// Sums up the calls of each group in its GroupMention::use.
+void count_uses(LinkedTrace& linked);
+
 }  // namespace skewscope::ingest

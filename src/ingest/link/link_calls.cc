@@ -84,6 +84,7 @@ class Linker {
     give_back(content_.pass_flows);
     content_.comm_args = {};
     give_back(content_.splits);
+    give_back(content_.measured_waits);
     give_back(content_.comm_ops);
     give_back(content_.gpu.comm_kernels);
     launches_.keep_in(content_);
@@ -115,6 +116,7 @@ class Linker {
     }
     own_calls_ = join_own_devices(content_.gpu.events, linked_);
     sort_calls(linked_);
+    count_uses(linked_);
   }
 
   // What is known of some communication kernels: found by several threads at once, taken in the order of the kernels.
@@ -216,7 +218,7 @@ class Linker {
     const auto say = [&](FindingCode code, int64_t count, const char* message) {
       report(content_, Severity::info, code, count, message);
     };
-    say("orphan-kernels", orphans_,
+    say("orphan-kernels", content_.calls_only ? 0 : orphans_,
         "GPU rows were launched before recording started; they are counted, but not in any step");
     say("host-collectives", host_collectives_,
         "gloo collectives ran on the CPU during GPU work; they are not among the calls");
@@ -298,6 +300,9 @@ class Linker {
     call.out_elements = metadata.out_elements;
     call.seq = metadata.args.seq;
     call.comms_id = metadata.args.comms_id;
+    call.measured_wait_ns = measured_wait_of(content_, metadata.own_args);
+    call.algorithm = metadata.args.algorithm;
+    call.protocol = metadata.args.protocol;
     OpenCall open;
     open.group = mentions_.row_of(metadata.args);
     if (open.group < 0 && metadata.kernel_ranks > 0) open.group = mentions_.only_group_of(metadata.kernel_ranks);
@@ -346,9 +351,22 @@ class Linker {
   GroupMentions mentions_{content_, linked_.groups};
 };
 
+// What a tracer of calls placed itself: nothing but the calls remains.
+LinkedTrace link_calls_only(FileContent content) {
+  join_launches(content);
+  LinkedTrace linked = Linker(content, 0).link();
+  for (CollectiveCall& call : linked.trace.calls) call.gpu_row = call.stream = -1;
+  linked.trace.gpu = GpuEvents();
+  linked.trace.vendor = GpuVendor::other;
+  take_over(content, linked);
+  describe_rows(linked);
+  return linked;
+}
+
 }  // namespace
 
 LinkedTrace link_calls(FileContent content) {
+  if (content.calls_only) return link_calls_only(std::move(content));
   fill_absent_arguments(content);
   tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { sort_launches(content); });
   const GpuVendor vendor = vendor_of(content);
@@ -367,15 +385,8 @@ LinkedTrace link_calls(FileContent content) {
   content.launches.role = {};
   LinkedTrace linked = Linker(content, ambiguous).link();
   linked.trace.stream_waits = std::move(waits);
-  linked.trace.file = content.file;
-  linked.trace.host = content.host_name;
   linked.trace.vendor = vendor;
-  linked.trace.has_cpu_ops = content.has_cpu_ops;
-  linked.trace.resolution_ns = content.resolution_ns;
-  linked.trace.grids = content.kernel_grids.sums(content.strings);
-  linked.findings = std::move(content.findings);
-  linked.strings = std::move(content.strings);
-  for (DeviceProperties& device : content.devices) linked.device_names.push_back(std::move(device.name));
+  take_over(content, linked);
   describe_rows(linked);
   return linked;
 }

@@ -113,6 +113,7 @@ GpuDetails link_gpu(DetailRows& rows, const Column<int32_t>& launch_of, const st
     gpu.caller.push_back(launch.host < 0 ? -1 : host_row[static_cast<size_t>(launch.host)]);
     gpu.place.push_back(row.place);
     gpu.shape.push_back(shape_with_call(row.shape, launch.shape, rows));
+    gpu.operation.push_back(row.operation);
     gpu.bytes.push_back(row.bytes);
     gpu.gb_per_s.push_back(row.gb_per_s);
   }
@@ -155,6 +156,7 @@ RankDetail link_details(FileContent& content) {
   detail.memory = link_memory(std::move(rows.memory), thread_row);
   detail.arguments = rows.arguments.take();
   detail.shapes = rows.shapes.take();
+  detail.operations = std::move(rows.operations);
   detail.devices = content.devices;
   detail.base_time_ns = content.base_time_ns;
   detail.has_python =
@@ -187,6 +189,7 @@ int64_t bytes_of(const RankDetail& detail) {
   add(detail.threads);
   add(detail.arguments);
   add(detail.shapes);
+  add(detail.operations);
   return bytes;
 }
 

@@ -17,6 +17,7 @@
 #include <set>
 #include <tuple>
 
+#include "same_groups.h"
 #include "src/ingest/text/number_list.h"
 namespace skewscope::ingest {
 namespace {
@@ -75,6 +76,13 @@ struct Pool {
   std::vector<std::pair<size_t, size_t>> mentions;  // (trace, mention)
 };
 
+// One whose members no trace lists, as far as they are known.
+struct OpenPool {
+  std::string name;
+  int64_t size = -1, open = 0;  // open: mentions
+  std::pair<size_t, size_t> mention;
+};
+
 class GroupResolver {
  public:
   GroupResolver(const std::vector<TraceGroups>& traces, int64_t world)
@@ -88,6 +96,8 @@ class GroupResolver {
     std::map<std::string, std::set<Members>> listed;
     if (!pools_.empty()) listed = listed_by_any();
     for (const auto& [key, pool] : pools_) resolve_pool(key, pool, listed[std::get<0>(key)]);
+    join_tracers();
+    report_unknown_members();
     build_table();
     return std::move(result_);
   }
@@ -177,10 +187,11 @@ class GroupResolver {
     const int64_t size = std::get<3>(key);
     const bool several = size >= 0 && known > size;
     int64_t open = 0;
+    std::pair<size_t, size_t> first_open;
     for (const auto& [t, m] : pool.mentions) {
       if (!traces_[t].synthetic) found_[t][m] = the_one_with(traces_[t].rank, listed, key);
       if (found_[t][m]) continue;
-      ++open;
+      if (open++ == 0) first_open = {t, m};
       if (!several) found_[t][m] = found(observed, size, MembersSource::observed);
     }
     if (several && open > 0) {
@@ -189,13 +200,102 @@ class GroupResolver {
           "more ranks mention group \"" + std::get<0>(key) + "\" than its size of " + std::to_string(size) +
               "; its members are not listed; calls are matched where their times show the group",
           open));
-    } else if (open > 0 && size != known) {
-      result_.findings.push_back(finding_of_job(Severity::info, "members-unknown",
-                                                "group \"" + std::get<0>(key) + "\" has " + std::to_string(size) +
-                                                    " members, " + std::to_string(known) +
-                                                    " are known; waiting in its collectives is a lower bound",
-                                                open));
     }
+    if (!several && open > 0) open_.push_back({std::get<0>(key), size, open, first_open});
+  }
+
+  // Groups that tracers call by names of their own, put together: their members, and the name of the one that lists
+  // them.
+  void join_tracers() {
+    std::set<std::string> tracers;
+    for (const TraceGroups& trace : traces_) tracers.insert(trace.tracer);
+    if (tracers.size() < 2) return;
+    std::vector<TracerGroup> groups;
+    std::vector<std::vector<std::pair<size_t, size_t>>> mentions;  // row = row of groups
+    collect_by_tracer(groups, mentions);
+    const std::vector<size_t> first = same_groups(groups);
+    std::map<size_t, std::vector<size_t>> sets;
+    for (size_t i = 0; i < first.size(); ++i) sets[first[i]].push_back(i);
+    for (const auto& [root, rows] : sets) {
+      if (rows.size() > 1) join(rows, mentions);
+    }
+  }
+
+  void collect_by_tracer(std::vector<TracerGroup>& groups,
+                         std::vector<std::vector<std::pair<size_t, size_t>>>& mentions) {
+    std::map<std::tuple<std::string, Members, std::string, int32_t>, size_t> known;
+    for (size_t t = 0; t < traces_.size(); ++t) {
+      const TraceGroups& trace = traces_[t];
+      if (trace.synthetic) continue;
+      for (size_t m = 0; m < found_[t].size(); ++m) {
+        if (!found_[t][m]) continue;
+        const Found& group = *found_[t][m];
+        const GroupMention& mention = (*trace.mentions)[m];
+        const auto [entry, added] =
+            known.try_emplace({trace.tracer, group.members, mention.name, group.size}, groups.size());
+        if (added) {
+          const std::vector<int64_t> members = group.members.ranks();
+          groups.push_back({trace.tracer, {members.begin(), members.end()}, group.size, {}, {}, {}});
+          mentions.emplace_back();
+        }
+        add_caller(trace, mention, groups[entry->second]);
+        mentions[entry->second].emplace_back(t, m);
+      }
+    }
+  }
+
+  static void add_caller(const TraceGroups& trace, const GroupMention& mention, TracerGroup& group) {
+    group.callers.insert(trace.rank.value);
+    if (trace.config != nullptr) {
+      for (const ProcessGroup& own : *trace.config) {
+        if (own.name == mention.name && own.own_rank >= 0) group.position[trace.rank.value] = own.own_rank;
+      }
+    }
+    group.use.kinds |= mention.use.kinds;
+    group.use.mean_bytes = std::max(group.use.mean_bytes, mention.use.mean_bytes);
+    group.use.calls += mention.use.calls;
+  }
+
+  void join(const std::vector<size_t>& rows, const std::vector<std::vector<std::pair<size_t, size_t>>>& mentions) {
+    std::vector<int64_t> members;
+    const auto found_at = [&](size_t row) -> const Found& {
+      const auto [t, m] = mentions[row].front();
+      return *found_[t][m];
+    };
+    size_t best = rows.front();
+    for (const size_t row : rows) {
+      const std::vector<int64_t> ranks = found_at(row).members.ranks();
+      members.insert(members.end(), ranks.begin(), ranks.end());
+      if (found_at(row).source < found_at(best).source) best = row;
+    }
+    const Found joined = found(to_members(members), found_at(best).size, found_at(best).source);
+    const auto [best_t, best_m] = mentions[best].front();
+    for (const size_t row : rows) {
+      for (const auto& [t, m] : mentions[row]) {
+        found_[t][m] = joined;
+        joined_as_[{t, m}] = &(*traces_[best_t].mentions)[best_m].name;
+      }
+    }
+  }
+
+  void report_unknown_members() {
+    for (const OpenPool& pool : open_) {
+      const auto [t, m] = pool.mention;
+      const auto known = static_cast<int64_t>(found_[t][m]->members.size());
+      if (known == pool.size) continue;
+      const std::string has =
+          pool.size < 0 ? "\", of unknown size, has " : "\" has " + std::to_string(pool.size) + " members, ";
+      result_.findings.push_back(finding_of_job(Severity::info, "members-unknown",
+                                                "group \"" + pool.name + has + std::to_string(known) +
+                                                    (pool.size < 0 ? " known members" : " are known") +
+                                                    "; waiting in its collectives is a lower bound",
+                                                pool.open));
+    }
+  }
+
+  const std::string& name_of(size_t t, size_t m) const {
+    const auto joined = joined_as_.find({t, m});
+    return joined == joined_as_.end() ? (*traces_[t].mentions)[m].name : *joined->second;
   }
 
   // One of the job's communicators, and who mentions it.
@@ -212,15 +312,17 @@ class GroupResolver {
         if (!found_[t][m]) continue;
         const Found& group = *found_[t][m];
         const GroupMention& mention = (*traces_[t].mentions)[m];
-        Row& row = table[{group.members, mention.name, group.size}];
+        Row& row = table[{group.members, name_of(t, m), group.size}];
         Communicator& c = row.communicator;
         const bool first = row.mentions.empty();
-        c.name = mention.name;
+        c.name = name_of(t, m);
         c.size = group.size;
         c.source = first ? group.source : std::min(c.source, group.source);
         // PyTorch's word for a group that its program did not describe.
         const std::string description = mention.description == "undefined" ? "" : mention.description;
         c.description = first ? description : std::max(c.description, description);
+        c.several_tracers =
+            c.several_tracers || (!first && traces_[row.mentions.front().first].tracer != traces_[t].tracer);
         row.mentions.emplace_back(t, m);
       }
     }
@@ -251,6 +353,8 @@ class GroupResolver {
   std::vector<std::vector<std::optional<Found>>> found_;  // [trace][mention]
   std::map<PoolKey, Pool> pools_;
   std::map<RankRuns, Members> members_of_list_;
+  std::vector<OpenPool> open_;
+  std::map<std::pair<size_t, size_t>, const std::string*> joined_as_;  // (trace, mention) -> the name of the group
   ResolvedGroups result_;
 };
 

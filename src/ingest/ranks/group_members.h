@@ -16,6 +16,7 @@ struct TraceGroups {
   std::string file;
   const std::vector<ProcessGroup>* config = nullptr;
   const std::vector<GroupMention>* mentions = nullptr;
+  std::string tracer{};  // TraceFile::format: another tracer may call the same groups otherwise
 };
 
 struct ResolvedGroups {

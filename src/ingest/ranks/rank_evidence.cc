@@ -36,7 +36,8 @@ void add_call_group(const FileContent& content, const CommOperation& args, std::
 
 RankEvidence evidence_of(const FileContent& content) {
   RankEvidence evidence;
-  evidence.file = content.file;
+  evidence.file = part_name(content.file, content.part);
+  evidence.part = content.part;
   evidence.host = content.host_name;
   evidence.process_id = content.process_id;
   evidence.gpus = static_cast<int32_t>(content.devices.size());

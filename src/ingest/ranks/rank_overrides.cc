@@ -31,7 +31,7 @@ std::string without_blanks(const std::string& text) {
 
 std::string normal(const std::string& path) { return std::filesystem::path(path).lexically_normal().string(); }
 
-// A row without its last field: what stands before the last comma, since paths may hold commas.
+// A row without its last field: what is before the last comma, since paths may hold commas.
 std::pair<std::string, std::string> cut_last(const std::string& line) {
   const size_t comma = line.rfind(',');
   if (comma == std::string::npos) return {"", without_blanks(line)};
@@ -145,22 +145,29 @@ const RankOverrides::MapRow* RankOverrides::row_of(const std::string& path) cons
   return by_name == rows_.end() ? nullptr : &by_name->second;
 }
 
-int32_t RankOverrides::from_map(const std::string& path) const {
-  const MapRow* row = row_of(path);
-  return row == nullptr ? -1 : row->rank;
+int32_t RankOverrides::from_map(const RankEvidence& file) const {
+  const MapRow* own = row_of(file.file);
+  if (own != nullptr && own->rank >= 0) return own->rank;
+  const MapRow* of_file = row_of(file.whole_file());
+  return of_file == nullptr || of_file->rank < 0 ? -1 : of_file->rank + file.place;
 }
 
-std::string RankOverrides::host_from_map(const std::string& path) const {
-  const MapRow* row = row_of(path);
-  return row == nullptr ? "" : row->host;
+std::string RankOverrides::host_from_map(const RankEvidence& file) const {
+  for (const std::string& path : {file.file, file.whole_file()}) {
+    const MapRow* row = row_of(path);
+    if (row != nullptr && !row->host.empty()) return row->host;
+  }
+  return "";
 }
 
-int32_t RankOverrides::from_regex(const std::string& path) const {
+int32_t RankOverrides::from_regex(const RankEvidence& file) const {
+  const std::string path = file.whole_file();
   if (!has_regex() || path.size() > kLongestPath) return -1;
   try {
     std::smatch hit;
     if (!std::regex_search(path, hit, regex_)) return -1;
-    return to_rank(hit[rank_group_].str()).value_or(-1);
+    const std::optional<int32_t> first = to_rank(hit[rank_group_].str());
+    return first ? *first + file.place : -1;
   } catch (const std::regex_error&) {  // too complex for this path: as if it did not match
     return -1;
   }

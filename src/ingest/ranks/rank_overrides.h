@@ -7,6 +7,7 @@
 #include <string>
 
 #include "skewscope/base/result.h"
+#include "skewscope/model/trace_file.h"
 
 namespace skewscope::ingest {
 
@@ -17,12 +18,13 @@ class RankOverrides {
   static Result<RankOverrides> make(const std::string& rank_map_file, const std::string& rank_regex,
                                     int32_t least_world_size = 0);
 
-  // The rank of the map's row for this path, else for this file name; -1: none, or the row leaves it open.
-  int32_t from_map(const std::string& path) const;
+  // The rank of the map's row for this path, else for this file name; -1: none, or the row leaves it open. A row for a
+  // file of several ranks says the first; the others follow it, in the order of the file.
+  int32_t from_map(const RankEvidence& file) const;
   // The host of that row; "": none.
-  std::string host_from_map(const std::string& path) const;
-  // The number the group matched in the path; -1: no match, or no number.
-  int32_t from_regex(const std::string& path) const;
+  std::string host_from_map(const RankEvidence& file) const;
+  // The number the group matched in the path; -1: no match, or no number. Of a file of several ranks as above.
+  int32_t from_regex(const RankEvidence& file) const;
   int32_t least_world_size() const { return least_world_size_; }  // 0: not given
   bool has_map() const { return !rows_.empty(); }
   bool has_regex() const { return rank_group_ > 0; }

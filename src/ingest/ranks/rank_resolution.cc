@@ -13,8 +13,11 @@
 #include <set>
 #include <tuple>
 
+#include "communicator_ranks.h"
+#include "doubted_claims.h"
 #include "group_members.h"
 #include "number_in_names.h"
+#include "place_in_file.h"
 #include "rank_clashes.h"
 #include "rank_coordinates.h"
 #include "world_size.h"
@@ -38,13 +41,15 @@ class RankResolver {
   ResolvedRanks resolve() {
     world_ = world_size_of(evidence_, result_.findings);
     heed_told_world_size();
-    find_doubted_claims();
+    doubted_ = doubted_claims(evidence_, result_.findings);
     for (size_t i = 0; i < evidence_.size(); ++i) collect_claims(i);
+    add_communicator_ranks();
     drop_clashing_sources();
     add_coordinates(world_.size, "world size");
     add_local_ranks();
     add_ranks_by_folder();
     add_coordinates_of_unknown_world();
+    add_places_in_files();
     add_numbers_in_names();
     for (size_t i = 0; i < evidence_.size(); ++i) result_.files.push_back(first_claim(i));
     number_the_rest();
@@ -81,51 +86,33 @@ class RankResolver {
     claims_[i].push_back({rank, std::move(source), local});
   }
 
-  bool on_demand(size_t i) const { return evidence_[i].distributed.after_events && evidence_[i].distributed.rank >= 0; }
-
-  // On-demand claims of one number by captures that overlap in time: at most one is right, and nobody knows which.
-  void find_doubted_claims() {
-    doubted_.assign(evidence_.size(), false);
-    std::map<int64_t, std::vector<size_t>> by_rank;
-    for (size_t i = 0; i < evidence_.size(); ++i) {
-      if (on_demand(i) && evidence_[i].symmetric_rank < 0) by_rank[evidence_[i].distributed.rank].push_back(i);
-    }
-    for (const auto& [rank, files] : by_rank) {
-      for (const size_t a : files) {
-        for (const size_t b : files) {
-          const bool apart = evidence_[a].last_event <= evidence_[b].first_event ||
-                             evidence_[b].last_event <= evidence_[a].first_event;
-          if (a != b && !apart) doubted_[a] = true;
-        }
-      }
-    }
-    for (size_t i = 0; i < evidence_.size(); ++i) {
-      if (!doubted_[i]) continue;
-      add_finding(
-          result_.findings,
-          finding_of_file(Severity::warning, "rank-doubtful", evidence_[i].file,
-                          "other files claim rank " + std::to_string(evidence_[i].distributed.rank) +
-                              " as well: distributedInfo of an on-demand trace holds the root of its first broadcast"));
-    }
-  }
-
   void collect_claims(size_t i) {
     const RankEvidence& file = evidence_[i];
-    claim(i, overrides_.from_map(file.file), "--rank-map");
-    const int32_t by_regex = overrides_.from_regex(file.file);
+    claim(i, overrides_.from_map(file), "--rank-map");
+    const int32_t by_regex = overrides_.from_regex(file);
     if (overrides_.has_regex() && by_regex < 0) {
       add_finding(result_.findings, finding_of_file(Severity::info, "rank-regex-no-match", file.file,
                                                     "--rank-regex does not match this path; other sources decide"));
     }
-    claim(i, by_regex, "--rank-regex");
+    const bool of_several = file.parts > 1;  // whose ranks the content knows better, where it does
+    if (!of_several) claim(i, by_regex, "--rank-regex");
     const bool before_events = file.distributed.present && !file.distributed.after_events;
-    if (before_events && file.distributed.world_size > 0) claim(i, file.distributed.rank, "distributedInfo");
+    const std::string& from = file.distributed.rank_from;
+    const bool sure = before_events && (file.distributed.world_size > 0 || !from.empty());
+    if (sure) claim(i, file.distributed.rank, from.empty() ? "distributedInfo" : from);
     claim(i, file.symmetric_rank, "Rank of default_pg calls");
-    if (on_demand(i) && !doubted_[i]) claim(i, file.distributed.rank, "distributedInfo after the events");
-    if (before_events && file.distributed.world_size <= 0) {
-      claim(i, file.distributed.rank, "distributedInfo without world size");
-    }
+    if (claims_on_demand(file) && !doubted_[i]) claim(i, file.distributed.rank, "distributedInfo after the events");
+    if (before_events && !sure) claim(i, file.distributed.rank, "distributedInfo without world size");
     if (file.name.rank >= 0) claim(i, file.name.rank, "file name " + file.name.rule);
+    if (of_several && claims_[i].empty()) claim(i, by_regex, "--rank-regex, in the order of the file");
+  }
+
+  void add_communicator_ranks() {
+    const CommunicatorRanks ranks = ranks_by_communicators(evidence_, result_.findings);
+    if (!world_.exact && ranks.processes > world_.size) world_ = {ranks.processes, WorldSizeSource::file_count, false};
+    for (size_t i = 0; i < evidence_.size(); ++i) {
+      if (claims_[i].empty()) claim(i, ranks.of_file[i], ranks.source);
+    }
   }
 
   static bool by_user(const Claim& claim) { return claim.source.starts_with("--"); }
@@ -268,6 +255,17 @@ class RankResolver {
                                   Rank(static_cast<int32_t>(ranks[i])),
                                   "the number in the name repeats in every folder; taken as the local rank, nodes "
                                   "numbered by folder name (use --rank-map to be sure)"));
+    }
+  }
+
+  void add_places_in_files() {
+    const std::vector<int64_t> ranks = ranks_by_place(evidence_, [&](size_t i) { return claims_[i].empty(); });
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      claim(i, ranks[i], "order in the file", true);
+      if (claims_[i].empty()) continue;
+      add_finding(result_.findings, finding_of_rank(Severity::info, "rank-from-local-rank", evidence_[i].file,
+                                                    Rank(claims_[i].front().rank),
+                                                    "taken from the order in the file (use --rank-map to be sure)"));
     }
   }
 

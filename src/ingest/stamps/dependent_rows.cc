@@ -6,8 +6,8 @@
 // earlier. What a kernel does before it waits is a prologue: barriers, descriptors, weights that it fetches ahead. Of
 // two computing kernels that overlap by a few microseconds that is all there is, and both keep their rows;
 // communication computes nothing meanwhile, however short. Why right: the union of the rows stays as it is, and so do
-// all ends, by which collectives are matched and clocks tied; a collective that is resident has not arrived before it
-// may begin. A row that ends within the one before it cannot have waited for it (branches of a graph that share a
+// all ends, by which collectives are matched and clocks aligned; a collective that is resident has not arrived before
+// it may begin. A row that ends within the one before it cannot have waited for it (branches of a graph that share a
 // stream's number) and stays. Copies are not launched dependently. Stamps of whole microseconds overlap by rounding: by
 // no more than one. Cost: one pass over the rows.
 #include "dependent_rows.h"

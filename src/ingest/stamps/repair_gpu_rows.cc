@@ -72,7 +72,7 @@ void clear_negative(FileContent& content, int64_t count) {
   report(content, Severity::warning, "negative-duration", count, "GPU rows with a negative duration; taken as 0");
 }
 
-// Rows are sorted, so alike ones stand in one run of equal start and duration. Two rows of a launch's work are alike
+// Rows are sorted, so alike ones are in one run of equal start and duration. Two rows of a launch's work are alike
 // only where stamps are too coarse for short rows, or where the file holds its events twice.
 void drop_repeated(FileContent& content) {
   const GpuEvents& gpu = content.gpu.events;

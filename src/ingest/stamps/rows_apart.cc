@@ -1,6 +1,6 @@
 // Problem: a stamp that is none (0, a negative one that the tracer cut off, one of another clock) makes the job as long
 // as the way from there to everything else: an hour of idle time, found in one row of 1.2 us.
-// Idea: what a process did, it did together: rows fall into clusters by time. In one that is real, some GPU row stands
+// Idea: what a process did, it did together: rows fall into clusters by time. In one that is real, some GPU row is
 // next to its launch, or there are many rows. A cluster of a row or two without its launch, further from the others
 // than these are long, is no time. Why right: a pause, however long, has launches with their rows on both sides; a
 // kernel that was launched before recording began runs next to the first ones of the trace. A row that is as far away

@@ -1,4 +1,4 @@
-// Where events begin. In valid JSON `{ "ph"` cannot stand inside a string: a quote there is written \". So a `{` behind
+// Where events begin. In valid JSON `{ "ph"` cannot be inside a string: a quote there is written \". So a `{` behind
 // `}` and `,` and before the key of an event begins an event wherever the text was entered, without reading from the
 // start. Keys that only events have (ph, cat, args, ...) are enough by themselves; those that nested objects have too
 // (name, id, ...) need a "ph" in the same flat object.

@@ -10,7 +10,7 @@
 namespace skewscope::ingest {
 namespace {
 
-// Sets closing[i] to the closing braces among text[64 i .. 64 i + 63] that stand `back` bytes behind a line break;
+// Sets closing[i] to the closing braces among text[64 i .. 64 i + 63] that are `back` bytes behind a line break;
 // returns how many opening ones do. At most 255 words.
 using MarkBraces = size_t (*)(const char* text, size_t back, size_t words, uint64_t* closing);
 

@@ -11,7 +11,7 @@ constexpr size_t kLargestIndent = 32;
 
 }  // namespace
 
-// The indentation is that of the first event that follows another; the keys of the first must stand deeper.
+// The indentation is that of the first event that follows another; the keys of the first must be deeper.
 bool LaidOutEvents::find_layout() {
   const size_t first = text_.find_first_not_of(" \t\r\n"sv);
   if (first == kNowhere || !text_.substr(first).starts_with("{\n"sv)) return false;

@@ -1,8 +1,8 @@
-// The events of a chunk whose text is laid out: the braces of an event stand at the beginning of a line, behind blanks,
+// The events of a chunk whose text is laid out: the braces of an event are at the beginning of a line, behind blanks,
 // and all lines inside it deeper (Kineto: two blanks; json.dump with an indent: as many as asked for).
 //
 // Why an event ends where this says: a JSON string holds no raw line break, so a line break, the indentation and a
-// brace are structure wherever they stand. The walk goes from an opening brace to a closing one with none of the same
+// brace are structure wherever they are. The walk goes from an opening brace to a closing one with none of the same
 // indentation between (an event that was cut off, with the next one behind it), and goes on only over `,`, line break
 // and the next opening brace. At anything else (the end of the events, a cut, another layout) it ends, or a few events
 // before. Cost: one pass over the text, for braces (event_ends.h).

@@ -69,7 +69,7 @@ inline std::string_view bare(std::string_view token) {
   return end - begin < 2 ? std::string_view() : std::string_view(begin + 1, static_cast<size_t>(end - begin) - 2);
 }
 inline bool is_null(std::string_view token) { return token.starts_with("null"); }
-// A process or thread: its number, or for other texts a number that stands for the text.
+// A process or thread: its number, or for other texts a number that represents the text.
 int64_t number_of_id(std::string_view token);
 
 }  // namespace skewscope::ingest

@@ -32,7 +32,51 @@ struct CollectiveFields {
       times<&Row::start_skew_ns>("start_skew_ns", "from the first arrival to the last"),
       times<&Row::end_skew_ns>("end_skew_ns", "from the first end to the last"),
       rates<&Row::algo_bandwidth_gb_per_s>("algo_bandwidth_gb_per_s", "S over the time of the transfer"),
+      rates<&Row::bus_bandwidth_gb_per_s>("bus_bandwidth_gb_per_s", "the same times the bus factor of nccl-tests"),
+      known<&Row::measured_wait_ns>("measured_wait_ns",
+                                    "waiting as devices measured it (Ascend), summed over calls that were split; null: "
+                                    "no device measures it"),
+      known<&Row::split_of_measured_ns>("split_of_measured_ns",
+                                        "waiting of the calls in measured_wait_ns by their arrivals; null: no device "
+                                        "measures it"));
+};
+
+struct TransportFields {
+  using Row = TransportRow;
+  static constexpr About kAbout = {"transports", "transports",
+                                   "instances of one operation, size and group size by the algorithm and protocol that "
+                                   "the library chose; of those that recorded them"};
+  static constexpr auto kFields = std::make_tuple(
+      field<&Row::op>("op", "the operation"), unless_zero<&Row::bytes>("bytes", "S of nccl-tests; null: unknown"),
+      field<&Row::size>("size", "ranks of the communicator"),
+      unless_none<&Row::algorithm>("algorithm", "how ranks are joined: ring, tree, ...; null: of a name not known"),
+      unless_none<&Row::protocol>("protocol", "ll, ll128 or simple; null: of a name not known"),
+      field<&Row::count>("count", "instances"), times<&Row::transfer_ns>("transfer_ns", "moving bytes"),
+      rates<&Row::algo_bandwidth_gb_per_s>("algo_bandwidth_gb_per_s", "S over the time of the transfer"),
       rates<&Row::bus_bandwidth_gb_per_s>("bus_bandwidth_gb_per_s", "the same times the bus factor of nccl-tests"));
+};
+
+inline bool has_candidates(const TrendRow& row) { return row.late_candidates > 0; }
+
+struct TrendFields {
+  using Row = TrendRow;
+  static constexpr About kAbout = {
+      "trend", "trend",
+      "what a rank did to the others in one of the equal windows of a long job; none where "
+      "the job is shorter than ten seconds"};
+  static constexpr auto kFields = std::make_tuple(
+      field<&Row::session>("session", "capture of the job"),
+      field<&Row::start_ns>(
+          "start_ns",
+          "of the window, since the job's first event; a call whose time is not recorded counts where "
+          "it was written"),
+      field<&Row::duration_ns>("duration_ns", "of the window"), field<&Row::rank>("rank", "the rank"),
+      field<&Row::collectives>("collectives", "its calls that ended in the window"),
+      field<&Row::wait_ns>("wait_ns", "in these, for other members"),
+      field<&Row::wait_caused_ns>("wait_caused_ns", "waiting of others that it caused where it arrived last"),
+      field<&Row::late_count>("late_count", "instances in which it arrived last"),
+      field<&Row::late_candidates>("late_candidates", "complete instances that were split, in which it took part"),
+      where<&Row::late_share, &has_candidates>("late_share", "late_count / late_candidates"));
 };
 
 struct CollectiveStepFields {
@@ -49,6 +93,8 @@ struct CollectiveStepFields {
       field<&Row::exposed_transfer_ns>("exposed_transfer_ns", "transfer while the rank computed nothing"));
 };
 
+inline bool is_timed(const JobReport::CallRow& row) { return row.timed; }
+
 struct CallFields {
   using Row = JobReport::CallRow;
   static constexpr About kAbout = {"", "collective_ranks", "a rank's part in one instance"};
@@ -58,16 +104,21 @@ struct CallFields {
       field<&Row::seq>("seq", "Seq where recorded, else the position within its communicator"),
       field<&Row::op>("op", "the operation"), field<&Row::dtype>("dtype", "element type"),
       unless_zero<&Row::bytes>("bytes", "S of nccl-tests; null: unknown"), field<&Row::rank>("rank", "the rank"),
-      field<&Row::start_ns>("start_ns", "since the job's first event"),
-      field<&Row::end_ns>("end_ns", "since the job's first event"),
+      where<&Row::start_ns, &is_timed>("start_ns", "since the job's first event; null: only durations are recorded"),
+      where<&Row::end_ns, &is_timed>("end_ns", "since the job's first event; null: only durations are recorded"),
       known<&Row::wait_ns>("wait_ns", "waiting for other members; with transfer_ns it sums to the length"),
       known<&Row::transfer_ns>("transfer_ns", "moving bytes"),
-      field<&Row::exposed_ns>("exposed_ns", "of its length, while the rank computed nothing"),
+      known<&Row::exposed_ns>("exposed_ns",
+                              "of its length, while the rank computed nothing; null: nothing but calls is recorded"),
       field<&Row::complete>("complete", "whether every member is there"),
       field<&Row::note>("note", "why it was not split, or what weakens the split"),
       known<&Row::wait_bar_ns>("wait_bar_ns", "half width of a 95 % interval of the wait"),
       field<&Row::basis>("basis", "what the split rests on: clocks or durations"),
-      known<&Row::step>("step", "step that the rank launched it in"));
+      known<&Row::step>("step", "step that the rank launched it in"),
+      known<&Row::measured_wait_ns>("measured_wait_ns",
+                                    "waiting as the device itself measured it, next to wait_ns, which comes of the "
+                                    "arrivals; a sender counts the time in which its peer reads, too; null: not "
+                                    "measured (only Ascend's devices measure it)"));
 };
 
 struct UnmatchedFields {

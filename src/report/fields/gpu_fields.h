@@ -44,6 +44,10 @@ struct TimelineFields {
                                             "idle_ns in gaps under 30 us before a row launched in time"),
       field<&part<&S::orphan_rows>>("orphan_rows", "rows whose launch is not in the trace; all figures count them"),
       field<&part<&S::orphan_ns>>("orphan_ns", "sum of those rows"),
+      known<&Row::profiler_idle_ns>(
+          "profiler_idle_ns",
+          "of idle_ns, while the profiler refilled its own buffers: no gap of the program; null "
+          "of devices, and of what is in no step"),
       where<&Row::place, &is_outside_steps>("place",
                                             "what is in no step: before, between or after the steps; with the steps, "
                                             "these rows sum to the whole trace"));
@@ -170,7 +174,11 @@ struct LaunchFields {
       field<&Row::short_rows>("short_rows", "rows shorter than their call, where that took 50 us or less"),
       field<&Row::slow_calls>("slow_calls", "calls of over 50 us"),
       field<&Row::late_starts>("late_starts", "rows that started over 100 us after their call"),
-      field<&Row::covered_rows>("covered_rows", "rows that ended before their call returned"));
+      field<&Row::covered_rows>("covered_rows", "rows that ended before their call returned"),
+      known<&Row::profiler_rows>("profiler_rows",
+                                 "rows that started later because, or at least while, the profiler refilled its own "
+                                 "buffers"),
+      known<&Row::profiler_delay_ns>("profiler_delay_ns", "of delay_ns, while the profiler refilled its own buffers"));
 };
 
 struct KernelFields {
@@ -183,7 +191,8 @@ struct KernelFields {
       field<&Row::shortest_ns>("shortest_ns", "the shortest"), field<&Row::longest_ns>("longest_ns", "the longest"),
       field<&Row::deviation_ns>("deviation_ns", "standard deviation of the sample; 0 for one row"),
       field<&Row::median_ns>("median_ns", "half of them take less"), field<&Row::share>("share", "of all rows' time"),
-      field<&Row::cumulative_share>("cumulative_share", "of this row and those before it"));
+      field<&Row::cumulative_share>("cumulative_share", "of this row and those before it"),
+      text<&Row::library>("library", "whose kernel it is, by its name: cuBLAS, cuDNN, PyTorch, …; null: not known"));
 };
 
 template <int64_t (KernelShape::*Sizes)[3], size_t kAxis>
@@ -244,7 +253,11 @@ struct HostCallFields {
                                  "of waiting calls: the gap in which the call ended, up to the next GPU row"),
       field<&Row::in_steps>("in_steps", "calls that began inside a ProfilerStep; all where there are no steps"),
       field<&Row::in_steps_ns>("in_steps_ns", "their sum"),
-      field<&Row::in_steps_idle_after_ns>("in_steps_idle_after_ns", "idle_after_ns of those"));
+      field<&Row::in_steps_idle_after_ns>("in_steps_idle_after_ns", "idle_after_ns of those"),
+      field<&Row::profiler_calls>("profiler_calls",
+                                  "of these calls, the profiler's own: it waits for the GPU as it ends the recording, "
+                                  "which costs the program nothing; never counted in in_steps"),
+      field<&Row::profiler_ns>("profiler_ns", "of total_ns, in those"));
 };
 
 struct OverheadFields {

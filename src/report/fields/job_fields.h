@@ -145,7 +145,13 @@ struct RankFields {
                                    "as transfer, else as wait"),
       field<&Row::exposed_transfer_ns>("exposed_transfer_ns", "transfer while the rank computed nothing"),
       field<&Row::late_count>("late_count", "instances in which it arrived last"),
-      field<&Row::delay_caused_ns>("delay_caused_ns", "waiting of others that it causes where it arrived last"));
+      field<&Row::delay_caused_ns>("delay_caused_ns", "waiting of others that it causes where it arrived last"),
+      known<&Row::measured_wait_ns>("measured_wait_ns",
+                                    "waiting as its device measured it (Ascend), summed over calls that were split; "
+                                    "null: not measured"),
+      known<&Row::split_of_measured_ns>("split_of_measured_ns",
+                                        "waiting of the calls in measured_wait_ns by their arrivals; null: not "
+                                        "measured"));
 };
 
 struct StragglerFields {
@@ -248,7 +254,14 @@ struct RankStepFields {
       field<&Row::gpu_rows>("gpu_rows", "kernels, copies and fills launched in it"),
       field<&Row::collectives>("collectives", "collective calls launched in it"),
       field<&Row::host_start_ns>("host_start_ns", "when the host began ProfilerStep#N, since the job's first event"),
-      field<&Row::host_duration_ns>("host_duration_ns", "until it ended it"));
+      field<&Row::host_duration_ns>("host_duration_ns", "until it ended it"),
+      known<&Row::host_launch_ns>(
+          "host_launch_ns",
+          "of host_duration_ns, while any thread was in a call that launches GPU work; null: the "
+          "trace has no launches"),
+      known<&Row::host_wait_ns>("host_wait_ns",
+                                "of host_duration_ns, while any thread that launches waited for the GPU (such as "
+                                "cudaStreamSynchronize); null: the trace has no launches"));
 };
 
 struct OutsideStepsFields {

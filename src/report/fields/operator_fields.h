@@ -316,7 +316,41 @@ struct PathKindFields {
       known<&Row::step>("step", "N of ProfilerStep#N; null: the trace"),
       field<&Row::start_ns>("start_ns", "of the step, since the trace's first event"),
       field<&Row::length_ns>("length_ns", "of the step"), field<&Row::kind>("kind", "what the program waited for"),
-      field<&Row::time_ns>("time_ns", "for how long"), field<&Row::share>("share", "of the step's length"));
+      field<&Row::time_ns>("time_ns", "for how long"), field<&Row::share>("share", "of the step's length"),
+      field<&Row::profiler_ns>("profiler_ns",
+                               "of time_ns, where the GPU had nothing to do: the profiler refilled its own buffers "
+                               "meanwhile"));
+};
+
+template <ExecutionPart kPart>
+int64_t execution_part(const ExecutionRow& row) {
+  return row.part_ns(kPart);
+}
+
+struct ExecutionFields {
+  using Row = ExecutionRow;
+  using P = ExecutionPart;
+  static constexpr About kAbout = {"execution_summary", "execution_summary",
+                                   "what a step's time went to, as TensorBoard has it: each nanosecond under the first "
+                                   "part that applies, in the order of the columns; the parts sum to length_ns"};
+  static constexpr auto kFields = std::make_tuple(
+      known<&Row::step>("step", "N of ProfilerStep#N; null: the trace"),
+      field<&Row::length_ns>("length_ns",
+                             "of the step: from its begin on the host, or the end of the step before, until its end on "
+                             "the host or of the last row launched in it"),
+      field<&execution_part<P::kernel>>("kernel_ns", "computing kernels ran"),
+      field<&execution_part<P::copy>>("memcpy_ns", "else copies ran"),
+      field<&execution_part<P::fill>>("memset_ns", "else fills ran"),
+      field<&execution_part<P::communication>>("communication_ns", "else communication ran"),
+      field<&execution_part<P::runtime>>("runtime_ns", "else a call of the runtime or driver ran"),
+      field<&execution_part<P::data_loader>>("data_loader_ns",
+                                             "else the thread of the step was in its data loader: the program waited "
+                                             "for data"),
+      field<&execution_part<P::host_operator>>("cpu_ns", "else an operator ran on the host"),
+      field<&execution_part<P::other>>("other_ns", "none of these: Python, other libraries"),
+      field<&Row::in_data_loader_ns>("in_data_loader_ns",
+                                     "the thread of the step was in its data loader, whatever else ran: "
+                                     "enumerate(DataLoader), a range or Python function of a data loader"));
 };
 
 struct PathNameFields {
@@ -352,8 +386,9 @@ struct CallStackFields {
       field<&Row::name>("name", "name of the kernel, copy or fill"),
       field<&Row::launcher>("launcher", "operator that launched it"),
       field<&Row::stack>("stack",
-                         "the launcher and what was around it, operators and, where recorded (with_stack), Python "
-                         "functions: the innermost first, one a line, at most 40"),
+                         "the launcher and what was around it, operators and, where recorded (with_stack; of PyTorch "
+                         "1.8 to 1.12 in the operators' own arguments), Python functions: the innermost first, one a "
+                         "line, at most 40"),
       field<&Row::launches>("launches", "GPU rows"), field<&Row::gpu_ns>("gpu_ns", "sum of these rows"));
 };
 

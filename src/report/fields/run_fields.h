@@ -120,6 +120,27 @@ struct RankPartFields {
                       members_of<&Row::change, ChangeFields>());
 };
 
+struct HostPartFields {
+  using Row = CompareReport::Part;
+  static constexpr About kAbout = {"host", "host_changes",
+                                   "what the hosts (CPUs) did in a step, mean over ranks; empty: steps are the hosts' "
+                                   "already, or a report does not say"};
+  static constexpr auto kFields = std::make_tuple(
+      field<&Row::part>("part",
+                        "host_step, ProfilerStep#N on the host; host_work, it less host_wait; host_launch, in calls "
+                        "that launch GPU work; host_wait, in calls that wait for the GPU; host_bound_idle, the GPU was "
+                        "idle until the host launched: from ranks[].idle_host_wait_ns, without spread over steps"),
+      members_of<&Row::change, ChangeFields>());
+};
+
+struct HostRankPartFields {
+  using Row = CompareReport::RankPart;
+  static constexpr About kAbout = {"host_ranks", "host_rank_changes", "the same of one rank's host"};
+  static constexpr auto kFields =
+      std::make_tuple(field<&Row::rank>("rank", "the rank"), field<&Row::part>("part", "as in host"),
+                      members_of<&Row::change, ChangeFields>());
+};
+
 struct CollectivePartFields {
   using Row = CompareReport::CollectivePart;
   static constexpr About kAbout = {"collectives", "collective_changes",

@@ -111,7 +111,9 @@ std::string to_json(const JobReport& r, const ReportStamp& stamp) {
                   {"jobs_found", rows_json<FoundJobFields>(r.jobs_found)},
                   {"overlap", rows_json<OverlapFields>(r.overlap)},
                   {"overlap_modules", rows_json<OverlapModuleFields>(r.overlap_modules)},
-                  {"all_to_all", rows_json<AllToAllFields>(r.all_to_all)}});
+                  {"all_to_all", rows_json<AllToAllFields>(r.all_to_all)},
+                  {"transports", rows_json<TransportFields>(r.transports)},
+                  {"trend", rows_json<TrendFields>(r.trend)}});
 }
 
 std::string jobs_found_json(const std::vector<FoundJob>& jobs, const std::string& tool_version) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "src/report/rows/step_rows.h"
@@ -98,6 +100,55 @@ void add_ranks(const JobReport& report, MetricLines& lines) {
   }
 }
 
+// Of a long job the last tenth of its windows: a report that is made again and again says what ranks do now.
+void add_recent(const JobReport& report, MetricLines& lines) {
+  if (report.trend.empty()) return;
+  int64_t last_ns = 0;
+  for (const TrendRow& row : report.trend) last_ns = std::max(last_ns, row.start_ns + row.duration_ns);
+  const int64_t length_ns = std::max(report.trend.front().duration_ns, last_ns / 10);
+  std::map<int32_t, TrendRow> recent;                    // sums, by rank
+  std::map<int64_t, std::pair<int64_t, int32_t>> worst;  // by window: what its worst rank caused, and which it is
+  int64_t wait_ns = 0;
+  for (const TrendRow& row : report.trend) {
+    if (row.start_ns < last_ns - length_ns) continue;
+    TrendRow& sum = recent[row.rank];
+    sum.wait_caused_ns += row.wait_caused_ns;
+    sum.late_count += row.late_count;
+    sum.late_candidates += row.late_candidates;
+    wait_ns += row.wait_ns;
+    auto& [caused_ns, rank] = worst.try_emplace(row.start_ns, 0, -1).first->second;
+    if (row.wait_caused_ns > caused_ns) rank = row.rank;
+    caused_ns = std::max(caused_ns, row.wait_caused_ns);
+  }
+  std::map<int32_t, int64_t> windows;  // by rank: in which it was the worst
+  for (const auto& [start, found] : worst) windows[found.second] += found.second >= 0 ? 1 : 0;
+  std::map<int32_t, std::string> host;
+  for (const JobReport::RankRow& r : report.ranks) host[r.rank] = label(r.host);
+  const double others = std::max(1.0, static_cast<double>(report.ranks.size()) - 1) * seconds(length_ns);
+  lines.family("skewscope_recent_wait_caused_ratio", "gauge",
+               "Waiting of others that a rank caused in the last tenth of the job, of their time.");
+  for (const auto& [rank, sum] : recent) {
+    lines.sample(fmt::format("rank=\"{}\",host=\"{}\"", rank, host[rank]), seconds(sum.wait_caused_ns) / others);
+  }
+  lines.family("skewscope_recent_wait_ratio", "gauge",
+               "Waiting of all ranks in the last tenth of the job, of their time.");
+  lines.sample("", seconds(wait_ns) / (static_cast<double>(recent.size()) * seconds(length_ns)));
+  lines.family("skewscope_recent_worst_ratio", "gauge",
+               "Share of the windows in the last tenth of the job in which a rank caused most waiting.");
+  for (const auto& [rank, count] : windows) {
+    if (count == 0) continue;
+    lines.sample(fmt::format("rank=\"{}\",host=\"{}\"", rank, host[rank]),
+                 static_cast<double>(count) / static_cast<double>(worst.size()));
+  }
+  lines.family("skewscope_recent_late_ratio", "gauge",
+               "Share of a rank's collectives in the last tenth of the job in which it arrived last.");
+  for (const auto& [rank, sum] : recent) {
+    if (sum.late_candidates == 0) continue;
+    lines.sample(fmt::format("rank=\"{}\",host=\"{}\"", rank, host[rank]),
+                 static_cast<double>(sum.late_count) / static_cast<double>(sum.late_candidates));
+  }
+}
+
 // NCCL Inspector's name: gigabytes per second.
 void add_bandwidths(const JobReport& report, MetricLines& lines) {
   lines.family("nccl_bus_bandwidth_gbs", "gauge",
@@ -118,6 +169,7 @@ std::string prometheus_text(const JobReport& report) {
   MetricLines lines(report);
   add_job(report, lines);
   add_ranks(report, lines);
+  add_recent(report, lines);
   add_bandwidths(report, lines);
   return lines.text();
 }

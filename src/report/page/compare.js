@@ -107,6 +107,20 @@ export function rankChangesSection(data) {
       ["All parts", () => changes(data, "rank_changes", [["rank", "Rank"], part], () => true, "Not known.")]]));
 }
 
+const kHostParts = { host_step: "length of the step on the host", host_work: "host's own time", host_launch: "in calls that launch", host_wait: "waits for the GPU", host_bound_idle: "GPU idle until a launch" };
+
+export function hostChangesSection(data) {
+  if (records(data.tables.host_changes).length === 0) return undefined;
+  const hostPart = ["part", "Part", { text: (row) => kHostParts[row.part] ?? words(row.part) }];
+  const ofRank = [["rank", "Rank"], hostPart];
+  return section("host-changes", "Hosts (CPU)",
+    element("p", { class: "soft" }, "What the host does in its step: the host's own time is its step without what it waits for the GPU. "
+      + "Where it grows and the GPU is idle until a launch, the program became slower on the CPU."),
+    tabs([["Mean over ranks", () => changes(data, "host_changes", [hostPart], () => true, "Not known.")],
+      ["Own time of each rank", () => changes(data, "host_rank_changes", ofRank, (row) => row.part === "host_work", "Not known.")],
+      ["All parts", () => changes(data, "host_rank_changes", ofRank, () => true, "Not known.")]]));
+}
+
 export function collectiveChangesSection(data) {
   const whole = (row) => row.part === "wait" || row.part === "transfer";
   const nothing = "Not known: the reports hold no figures of steps.";

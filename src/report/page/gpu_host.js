@@ -15,7 +15,7 @@ export function hostSection(data) {
   return section("host-calls", "Calls of the CPU",
     element("p", { class: "soft" }, "Calls of the runtime and the driver. A call that waits for the GPU costs the idle time after it, not its own length."),
     dataTable(data, "host_calls", [["name", "Call"], ["count", "Count"], ["total_ns", "Time"], ["longest_ns", "Longest"], ["in_steps", "In steps", { meaning: "Calls within the steps; the profiler itself waits for the GPU after the last one." }], ["waits_for_gpu", "Waits for the GPU"],
-      ["idle_after_ns", "GPU idle after it"]], { sortBy: "total_ns" }));
+      ["idle_after_ns", "GPU idle after it"], ["profiler_ns", "The profiler's own", { meaning: "The profiler waits for the GPU as it ends the recording. That costs the program nothing." }]], { sortBy: "total_ns" }));
 }
 
 const kEvents = { cache_lookup: "cache look-up", prologue: "prologue", forward: "forward", backward: "backward", graph_call: "call of the compiled graph", compilation: "compilation" };

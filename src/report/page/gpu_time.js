@@ -86,13 +86,31 @@ function pathByKind(rows) {
   return [...sums].map(([kind, time_ns]) => ({ kind, time_ns, share: time_ns / Math.max(1, all_ns) })).sort((a, b) => b.time_ns - a.time_ns);
 }
 
+// As TensorBoard's plugin has it: what runs first in this order takes the moment.
+const kExecution = [["kernel_ns", "Kernels"], ["memcpy_ns", "Copies"], ["memset_ns", "Fills"], ["communication_ns", "Communication"], ["runtime_ns", "Runtime calls"],
+  ["data_loader_ns", "Data loader"], ["cpu_ns", "CPU operators"], ["other_ns", "Other"]];
+
+export function executionSection(data) {
+  const rows = data.tables.execution_summary === undefined ? [] : records(data.tables.execution_summary);
+  if (rows.length === 0) return undefined;
+  const parts = kExecution.filter(([name]) => name === "data_loader_ns" || rows.some((row) => row[name] > 0));
+  const step = ["step", "Step", { text: (row) => (row.step === null ? "trace" : String(row.step)) }];
+  const share = (name) => ({ share: (row) => row[name] / Math.max(1, row.length_ns), text: (row) => `${duration(row[name])} · ${percent(row[name] / Math.max(1, row.length_ns))}` });
+  return section("execution", "Execution summary",
+    element("p", { class: "soft" }, "GPU and CPU in one row, as TensorBoard has it: each moment of a step counts once, for the first of these columns that applies. Data loader: the step waited for its next batch and nothing of the columns before ran."),
+    dataTable(data, "execution_summary", [step, ["length_ns", "Length"], ...parts.map(([name, label]) => [name, label, share(name)]),
+      ["in_data_loader_ns", "In the data loader", { meaning: "Whatever else ran meanwhile." }]], {}));
+}
+
 export function pathSection(data) {
   const rows = data.tables.critical_path === undefined ? [] : pathByKind(records(data.tables.critical_path));
   if (rows.length === 0) return undefined;
   const share = ["share", "Share", { share: (row) => row.share, text: (row) => percent(row.share), meaning: "Part of the length of all steps." }];
+  const profiler_ns = records(data.tables.critical_path).reduce((sum, row) => sum + row.profiler_ns, 0);
   return section("path", "Critical path",
     element("p", { class: "soft" }, "At every moment of a step, the one thing that the program was waiting for. Only what lies on it makes the step longer."),
     dataTable(data, "critical_path", [kindColumn, ["time_ns", "Time"], share], { rows, copied: undefined }),
+    profiler_ns > 0 ? element("p", {}, `${duration(profiler_ns)} of these delays are the profiler's, which refilled its own buffers.`) : undefined,
     element("h3", {}, "What took most of it"),
     dataTable(data, "critical_path_names", [["name", "Name", { cut: true, text: (row) => row.name ?? "–" }], kindColumn, ["count", "Times"], ["time_ns", "Time"], share], { sortBy: "time_ns" }));
 }
@@ -119,6 +137,7 @@ export function launchesSection(data) {
     element("p", {}, `${launches.rows.toLocaleString("en")} launches. A launch call takes ${duration(Math.round(launches.host_ns / launches.rows))}; from its end to the start on the GPU it is `
       + `${duration(Math.round(launches.delay_ns / launches.rows))} on average, ${duration(launches.longest_delay_ns)} at most. `
       + `${launches.short_rows.toLocaleString("en")} kernels are shorter than the call that launched them; ${launches.late_starts.toLocaleString("en")} queued for more than 100 µs (the CPU is ahead: good).`),
+    launches.profiler_rows > 0 ? element("p", {}, `${launches.profiler_rows.toLocaleString("en")} kernels started later while the profiler refilled its own buffers, which took ${duration(launches.profiler_delay_ns)} of these delays: ignore it.`) : undefined,
     rows.length === 0 ? undefined : chart("Depth of the launch queues", 260, () => queueOption(rows, busiest)),
     dataTable(data, "queues", [["device", "Device"], ["stream", "Stream"], ["mean_depth", "Mean depth"], ["median_depth", "Median depth"], ["most_depth", "Deepest"],
       ["full_ns", "Full", { meaning: "Time with 1024 or more launches in the queue: the CPU blocks." }]], { sortBy: "most_depth" }));

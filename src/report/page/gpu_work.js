@@ -57,7 +57,7 @@ function kernelsTable(data) {
   const queried = new Map();
   for (const row of launched) queried.set(row.name, (queried.get(row.name) ?? 0) + row.after_occupancy_query);
   const rows = withShares(records(data.tables.kernels), "total_ns").map((row) => ({ ...row, after_occupancy_query: queried.get(row.name) ?? null }));
-  return dataTable(data, "kernels", [["name", "Kernel", { cut: true }], ["work", "Kind"], ["count", "Count"], ["total_ns", "Time"], ...shareColumns, ["median_ns", "Median"],
+  return dataTable(data, "kernels", [["name", "Kernel", { cut: true }], ["library", "Library"], ["work", "Kind"], ["count", "Count"], ["total_ns", "Time"], ...shareColumns, ["median_ns", "Median"],
     ["shortest_ns", "Shortest"], ["longest_ns", "Longest"], ...([...queried.values()].some((count) => count > 0)
       ? [["after_occupancy_query", "After an occupancy query", { meaning: "Launches that follow a question how many blocks fit on an SM: the grid is adapted to the device." }]] : [])], { rows });
 }

@@ -10,10 +10,11 @@ function timed(text, width, unit, make) {
   });
 }
 
-function laneOf({ rank, reason, work, calls }, unit) {
+function laneOf({ rank, reason, work, calls, idle }, unit, causes) {
   let instance = 0;
   return {
     rank, reason,
+    idle: timed(idle, 3, unit, (start, end, cause) => ({ start, end, cause: causes[cause] })),
     work: timed(work, 5, unit, (start, end, free, more, name) => ({ start, end, busy: end - start - free * unit, rows: more + 1,
       name: name >> 1, copies: (name & 1) === 1 })),
     calls: timed(calls, 8, unit, (start, end, wait, more, further, communicator, op, last) => {
@@ -23,8 +24,8 @@ function laneOf({ rank, reason, work, calls }, unit) {
   };
 }
 
-// [{rank, reason, work, calls}], times in ns since the job's first event.
-export const lanesOf = (timeline) => timeline.lanes.map((lane) => laneOf(lane, timeline.unit_ns));
+// [{rank, reason, work, calls, idle}], times in ns since the job's first event.
+export const lanesOf = (timeline) => timeline.lanes.map((lane) => laneOf(lane, timeline.unit_ns, timeline.idle_causes));
 
 // The blocks that a stretch shows: [first, behind the last]. Blocks of one track may overlap a little: one more is looked at.
 export function within(blocks, from, to) {
@@ -55,13 +56,13 @@ export function blockAt(blocks, moment, near) {
   return best;
 }
 
-// The next block behind or in front of a moment, of both tracks.
+// The next block behind or in front of a moment: work, calls or idle time.
 export function neighbour(lane, moment, by) {
   const of = (blocks) => {
     if (by < 0) return blocks[placeOf(blocks, moment) - 1];
     const at = placeOf(blocks, moment);
     return blocks[blocks[at]?.start === moment ? at + 1 : at];
   };
-  const found = [of(lane.work), of(lane.calls)].filter(Boolean);
+  const found = [of(lane.work), of(lane.calls), of(lane.idle)].filter(Boolean);
   return found.sort((a, b) => by * (a.start - b.start))[0];
 }

@@ -5,7 +5,7 @@ import { chainSection } from "./chain.js";
 import { clocksSection } from "./clocks.js";
 import { collectivesSection } from "./collectives.js";
 import {
-  collectiveChangesSection, compareHeading, compareVerdict, rankChangesSection, stepSection, workChangesSection,
+  collectiveChangesSection, compareHeading, compareVerdict, hostChangesSection, rankChangesSection, stepSection, workChangesSection,
 } from "./compare.js";
 import { componentsSection } from "./components.js";
 import { element } from "./dom.js";
@@ -13,9 +13,10 @@ import { efficiencySection } from "./efficiency.js";
 import { gridSection } from "./grid.js";
 import { glossarySection, linkWords } from "./glossary.js";
 import { compiledSection, copiesSection, hostSection, memorySection } from "./gpu_host.js";
+import { hloSection } from "./gpu_hlo.js";
 import { modulesSection } from "./gpu_modules.js";
 import { gpuFindings, gpuHeading, gpuVerdict } from "./gpu_summary.js";
-import { gpuTimelineSection, idleSection, launchesSection, pathSection } from "./gpu_time.js";
+import { executionSection, gpuTimelineSection, idleSection, launchesSection, pathSection } from "./gpu_time.js";
 import { categoriesSection, operatorsSection, rooflineSection } from "./gpu_work.js";
 import { latenessSection } from "./lateness.js";
 import { lossesSection } from "./losses.js";
@@ -29,17 +30,18 @@ import { curvesSection, scaleHeading, scaleVerdict, treeSection } from "./scale.
 import { pipelineSection } from "./pipeline.js";
 import { stragglersSection } from "./stragglers.js";
 import { timelineSection } from "./timeline.js";
+import { trendSection } from "./trend.js";
 import { gainsSection, heading, verdictSection } from "./verdict.js";
 
 const kDocuments = {
-  "skewscope.page/1": [heading, verdictSection, componentsSection, gainsSection, stragglersSection, latenessSection, timelineSection, chainSection,
+  "skewscope.page/1": [heading, verdictSection, componentsSection, gainsSection, stragglersSection, latenessSection, trendSection, timelineSection, chainSection,
     efficiencySection, pipelineSection, breakdownSection, gridSection, overlapSection, collectivesSection, matrixSection, ranksSection, comparedSection,
     qualitySection, clocksSection, methodSection, glossarySection],
   "skewscope.scale-page/1": [scaleHeading, scaleVerdict, curvesSection, treeSection, lossesSection, qualitySection, scaleMethod, glossarySection],
-  "skewscope.compare-page/1": [compareHeading, compareVerdict, stepSection, rankChangesSection, collectiveChangesSection,
+  "skewscope.compare-page/1": [compareHeading, compareVerdict, stepSection, rankChangesSection, hostChangesSection, collectiveChangesSection,
     workChangesSection, qualitySection, compareMethod, glossarySection],
-  "skewscope.rank-page/1": [gpuHeading, gpuVerdict, gpuFindings, gpuTimelineSection, idleSection, categoriesSection, operatorsSection, rooflineSection,
-    modulesSection, pathSection, memorySection, copiesSection, launchesSection, hostSection, compiledSection, qualitySection, glossarySection],
+  "skewscope.rank-page/1": [gpuHeading, gpuVerdict, gpuFindings, gpuTimelineSection, idleSection, categoriesSection, hloSection, operatorsSection, rooflineSection,
+    modulesSection, executionSection, pathSection, memorySection, copiesSection, launchesSection, hostSection, compiledSection, qualitySection, glossarySection],
 };
 
 const kManyRanks = 2000, kFirstSections = 4;

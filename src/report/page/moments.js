@@ -34,10 +34,28 @@ function placeText(data, place) {
   return element("li", {}, `${place.words}: `, data.timeline ? momentLink(place, what) : what, ...kernels);
 }
 
+const commandFor = (data, finding) => `skewscope merge ${tracesOf(data)} -o ${finding}.pftrace --excerpt ${finding}`;
+
+// A row's places: each leads to its instance in the timeline and to the kernels of its rank, and the command that opens it in
+// Perfetto can be copied.
+export function momentCell(data, finding, ranks) {
+  const of = placesOf(data, finding);
+  const places = finding === "straggler" && ranks.length > 0 ? of.filter((place) => ranks.some((rank) => new RegExp(`^rank ${rank}[,:]`).test(place.words))) : of;
+  if (places.length === 0) return element("span", {}, "–");
+  const [place] = places;
+  const what = place.instance === null ? place.words.replace(/^.* in (step \d+)$/, "$1") : `instance ${place.instance}`;
+  const rank = Number(/^rank (\d+)\b/.exec(place.words)?.[1] ?? String(place.ranks).match(/\d+/)?.[0]);
+  const kernels = !data.timeline?.lanes.some((lane) => lane.rank === rank) ? []
+    : [" · ", element("a", { href: "#ranks", title: `Kernels of rank ${rank}`, onclick: () => pickRank(rank, "Kernels") }, "kernels")];
+  const command = commandFor(data, finding);
+  const button = element("button", { onclick: () => copy(command, button), title: `Copy: ${command}`, "aria-label": `Copy the command that opens ${what} in Perfetto` }, "Copy");
+  return element("span", { class: "moment" }, data.timeline ? momentLink(place, what) : what, ...kernels, " · ", button);
+}
+
 export function openMoment(data, finding, most = 3) {
   const places = placesOf(data, finding);
   if (places.length === 0) return undefined;
-  const command = `skewscope merge ${tracesOf(data)} -o ${finding}.pftrace --excerpt ${finding}`;
+  const command = commandFor(data, finding);
   const button = element("button", { onclick: () => copy(command, button), title: "Copy the command" }, "Copy");
   return element("div", { class: "moment" },
     element("p", {}, `Open this moment (${finding.replaceAll("-", " ")}) in Perfetto: `, element("code", {}, command), " ", button),

@@ -10,7 +10,7 @@ import { duration, percent, plural } from "./numbers.js";
 import { onShownMoment } from "./moments.js";
 import { pickRank } from "./picked.js";
 import { records } from "./table.js";
-import { kBottom, kLane, kTop, leftOf, momentText, paintTimeline, trackAt } from "./timeline_paint.js";
+import { kBottom, kIdleLooks, kLane, kTop, leftOf, momentText, paintTimeline, trackAt } from "./timeline_paint.js";
 
 const kClick = 4;         // pixels that a click may slip
 const kLeastSpan = 200;   // ns that the whole width covers at least
@@ -22,6 +22,19 @@ const kMostName = 90;      // letters of a kernel
 
 const shortName = (name) => (name.length > kMostName ? `${name.slice(0, kMostName)}…` : name);
 const isCall = (block) => block.instance !== undefined;
+
+const kIdleWords = {
+  host: "waits for the host: the next kernel was launched after the gap began", synchronization: "the host had waited for the GPU, and launched only then",
+  peer_call: "waits for a collective on the host, and that for its peers", launch_latency: "the next kernel was launched in time and started within 30 µs",
+  dependency: "the next kernel was launched in time: it waited for another stream, an event or another process",
+  not_recorded: "the launch of the next kernel is not in the trace",
+};
+const idleWords = (block) => [`idle, ${duration(Math.round(block.end - block.start))}`, kIdleWords[block.cause]];
+
+function blockWords(block, timeline, groups, rank) {
+  if (block.cause !== undefined) return idleWords(block);
+  return isCall(block) ? callWords(block, timeline.ops, groups, rank) : workWords(block, timeline.names);
+}
 
 function workWords(block, names) {
   const share = block.end > block.start ? block.busy / (block.end - block.start) : 1;
@@ -121,17 +134,17 @@ class Timeline {
     if (track === undefined || x < leftOf(width)) return undefined;
     const lane = this.lanes[track.lane], moment = this.timeAt(x), near = kReach * (this.to - this.from) / width;
     const [own, other] = track.isWork ? [lane.work, lane.calls] : [lane.calls, lane.work];
-    const block = blockAt(own, moment, near) ?? blockAt(other, moment, 0);
+    const block = blockAt(own, moment, 0) ?? blockAt(other, moment, 0) ?? blockAt(own, moment, near / 3) ?? blockAt(lane.idle, moment, 0) ?? blockAt(own, moment, near);
     return block && { lane: track.lane, block };
   }
   words({ lane, block }) {
     const rank = this.lanes[lane].rank;
-    return [`rank ${rank}: ${(isCall(block) ? callWords(block, this.timeline.ops, this.groups, rank) : workWords(block, this.timeline.names)).join("; ")}`,
+    return [`rank ${rank}: ${blockWords(block, this.timeline, this.groups, rank).join("; ")}`,
       `from ${this.momentOf(block.start)} on`];
   }
   lines({ lane, block }) {
     const rank = this.lanes[lane].rank;
-    return [`rank ${rank}`, ...(isCall(block) ? callWords(block, this.timeline.ops, this.groups, rank) : workWords(block, this.timeline.names)),
+    return [`rank ${rank}`, ...blockWords(block, this.timeline, this.groups, rank),
       `from ${this.momentOf(block.start)} to ${this.momentOf(block.end)}`];
   }
   pick(at) {
@@ -214,7 +227,7 @@ class Timeline {
   changeLane(by) {
     const lane = Math.min(this.lanes.length - 1, Math.max(0, (this.cursor?.lane ?? 0) + (this.cursor === undefined ? 0 : by)));
     const moment = this.cursor?.block.start ?? this.from;
-    const block = blockAt(this.lanes[lane].work, moment, 0) ?? blockAt(this.lanes[lane].calls, moment, 0) ?? neighbour(this.lanes[lane], moment, 1) ?? neighbour(this.lanes[lane], moment, -1);
+    const block = blockAt(this.lanes[lane].work, moment, 0) ?? blockAt(this.lanes[lane].calls, moment, 0) ?? blockAt(this.lanes[lane].idle, moment, 0) ?? neighbour(this.lanes[lane], moment, 1) ?? neighbour(this.lanes[lane], moment, -1);
     if (block !== undefined) this.goTo({ lane, block });
   }
   goTo(at) {
@@ -241,6 +254,14 @@ function laneChoice(view) {
   return folded("Choose ranks", element("div", { class: "bar" }, ...boxes));
 }
 
+// Causes of idle time that are there.
+function idleKeys(view) {
+  const there = new Set(view.all.flatMap((lane) => lane.idle.map((block) => block.cause)));
+  const below = Number(view.timeline.idle_below_ns);
+  return [...Object.entries(kIdleLooks).filter(([cause]) => there.has(cause)).map(([, look]) => key(look.colorName, look.label)),
+    key("idle", there.size === 0 ? "Idle" : below > 0 ? `Idle up to ${duration(Math.round(below))}` : "Before, after")];
+}
+
 export function timelineSection(data) {
   if (!data.timeline) return undefined;
   const view = new Timeline(data);
@@ -251,9 +272,9 @@ export function timelineSection(data) {
     notOneClock(data, "lanes of two components do not share one clock."),
     element("p", { class: "soft" }, sampling(view.timeline, view.all)),
     element("p", { class: "soft" }, "Upper half of a lane: what the GPU computed and copied, paler where it ran only part of the time. Lower half: collectives, first waiting, then transfer. "
-      + "Grey in both: idle. Drag to zoom in, or Ctrl and the wheel; by keyboard: arrows, + and −, Page up and down for steps, Enter picks."),
+      + "Over both: idle, by what ended the gap. Drag to zoom in, or Ctrl and the wheel; by keyboard: arrows, + and −, Page up and down for steps, Enter picks."),
     element("div", { class: "bar" }, view.stepChoice, button("◀", "Step before", () => view.stepBy(-1)), button("▶", "Next step", () => view.stepBy(1)),
       button("+", "Zoom in", () => view.zoom(0.5)), button("−", "Zoom out", () => view.zoom(2)), button("Whole recording", "Show the whole recording", () => view.showStep("all"))),
-    element("div", { class: "bar" }, key("compute", "Computing"), key("copy", "Copies"), key("wait", "Waiting"), key("transfer", "Transfer"), key("unsplit", "Not split"), key("idle", "Idle")),
+    element("div", { class: "bar" }, key("compute", "Computing"), key("copy", "Copies"), key("wait", "Waiting"), key("transfer", "Transfer"), key("unsplit", "Not split"), ...idleKeys(view)),
     view.chart.host, view.says, view.all.length > 1 ? laneChoice(view) : undefined);
 }

@@ -77,11 +77,29 @@ function paintTrack(context, blocks, { from, to }, left, width, paintBlock) {
   }
 }
 
+// Idle time by cause: a colour, and a height and place of its own, so that colour is not all that says it.
+export const kIdleLooks = {
+  host: { label: "Idle: waits for the host", colorName: "idle-host", from: 0, to: 1 },
+  synchronization: { label: "Idle: after the host waited for the GPU", colorName: "idle-sync", from: 0, to: 0.5 },
+  peer_call: { label: "Idle: waits for a peer's call", colorName: "idle-peer", from: 0.5, to: 1 },
+  launch_latency: { label: "Idle: short gap after a launch in time", colorName: "idle-kernel", from: 0.35, to: 0.65 },
+  dependency: { label: "Idle: waits for another stream, an event or another process", colorName: "idle-kernel", from: 0, to: 1 },
+  not_recorded: { label: "Idle: launch not recorded", colorName: "none", from: 0, to: 1 },
+};
+
+function paintIdle(context, look, x, top, right, colors) {
+  const height = kWork + kGap + kCalls;
+  context.fillStyle = colors[look.colorName];
+  context.fillRect(x, top + look.from * height, right - x, (look.to - look.from) * height);
+}
+
 function paintLane(context, lane, view, top, width, colors) {
   const left = leftOf(width);
   context.globalAlpha = kIdle;
   context.fillStyle = colors.idle;
   context.fillRect(left, top, width - left, kWork + kGap + kCalls);
+  context.globalAlpha = 1;
+  paintTrack(context, lane.idle, view, left, width, (block, x, right) => paintIdle(context, kIdleLooks[block.cause], x, top, right, colors));
   paintTrack(context, lane.work, view, left, width, (block, x, right) => {
     const share = block.end > block.start ? block.busy / (block.end - block.start) : 1;
     context.globalAlpha = kLeastShare + (1 - kLeastShare) * Math.min(1, share);
@@ -104,7 +122,7 @@ const kReasons = { culprit: "culprit", victim: "victim", sample: "", "": "" };
 // view: {from, to, steps, cursor?: {lane, block}, drag?: [x, x], moment?: {start, end}}
 export function paintTimeline(context, lanes, view, width, height) {
   const left = leftOf(width);
-  const colors = Object.fromEntries(["compute", "copy", "wait", "transfer", "unsplit", "idle", "text", "soft", "accent"].map((name) => [name, color(name)]));
+  const colors = Object.fromEntries(["compute", "copy", "wait", "transfer", "unsplit", "idle", "idle-host", "idle-sync", "idle-peer", "idle-kernel", "none", "text", "soft", "accent"].map((name) => [name, color(name)]));
   paintAxis(context, view, width, height);
   lanes.forEach((lane, at) => paintLane(context, lane, view, kTop + at * kLane, width, colors));
   paintSteps(context, view, width, height);

@@ -1,6 +1,6 @@
 // What the job suffers from, how sure that is, and what to do next.
 import { hasComponents } from "./components.js";
-import { openMoment } from "./moments.js";
+import { momentCell, openMoment } from "./moments.js";
 import { element, points, section } from "./dom.js";
 import { asWritten, duration, percent, plural } from "./numbers.js";
 import { kTrust } from "./quality.js";
@@ -36,6 +36,8 @@ export const waitingIsKnown = (data) => data.job.ranks > 1;
 const kPlaces = { straggler: "stragglers", exposed_transfer: "collectives", pipeline_bubble: "pipeline", imbalance: "efficiency" };
 const lossWords = (row) => row.kind.replaceAll("_", " ");
 
+const ranksOf = (row) => String(row.ranks ?? "").match(/\d+/g)?.map(Number) ?? [];
+
 export function gainsSection(data) {
   const losses = records(data.tables.losses);
   const table = () => dataTable(data, "losses", [
@@ -45,6 +47,8 @@ export function gainsSection(data) {
     ["weight", "Weight", { text: (row) => percent(row.weight) }],
     ["gain_share", "Gain", { text: gainWords, share: (row) => row.gain_share }],
     ["gain_ns", "Gain, time"], ["why", "What was seen"], ["next", "What to do"],
+    ["shown", "Where it shows", { text: () => "", make: (row) => momentCell(data, row.kind.replaceAll("_", "-"), ranksOf(row)),
+      meaning: "The collective, or the step of a rank, that lost most by it: its place in the timeline, the kernels of its rank, and the command that opens it in Perfetto." }],
   ], { rows: losses });
   return section("gains", "What is worth fixing",
     losses.length === 0 ? element("p", {}, "No loss of 2 % or more was found.")

@@ -1,4 +1,4 @@
-// Problem: an error bar is a claim; a reader wants to see what it is made from.
+// Problem: an uncertainty is a claim; a reader wants to see what it is made from.
 // Idea: members of an N-to-N collective leave together, so that on the common clock each end's distance from the middle
 // member's (the lower one of two) is the clocks' error plus the scatter of the ends themselves.
 // Cost: O(calls).

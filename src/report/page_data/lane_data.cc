@@ -151,6 +151,19 @@ std::string packed_work(const std::vector<const WorkLane*>& traces, int64_t wind
   return numbers.take();
 }
 
+std::string packed_idle(const std::vector<const WorkLane*>& traces, int64_t window_start_ns, int64_t unit_ns) {
+  PackedNumbers numbers;
+  LaneTimes times(numbers, unit_ns);
+  for (const WorkLane* lane : traces) {
+    for (const IdleBlock& block : lane->idle) {
+      times.put_start(block.start.ns - window_start_ns);
+      times.put_length(block.length_ns);
+      numbers.put(static_cast<int64_t>(block.cause));
+    }
+  }
+  return numbers.take();
+}
+
 std::string packed_calls(const LaneCalls& lane, int64_t unit_ns) {
   PackedNumbers numbers;
   LaneTimes times(numbers, unit_ns);
@@ -192,20 +205,25 @@ nlohmann::ordered_json lane_data(const JobReport& report) {
 
   LabelNumbers labels;
   auto lanes = nlohmann::ordered_json::array(), ops = nlohmann::ordered_json::array();
+  auto causes = nlohmann::ordered_json::array();
   for (const auto& [rank, traces] : by_rank) {
     lanes.push_back({{"rank", rank},
                      {"reason", to_string(traces.front()->reason)},
                      {"work", packed_work(traces, report.job.window_start_ns, unit_ns, labels)},
-                     {"calls", packed_calls(calls[places.at(rank)], unit_ns)}});
+                     {"calls", packed_calls(calls[places.at(rank)], unit_ns)},
+                     {"idle", packed_idle(traces, report.job.window_start_ns, unit_ns)}});
   }
   for (uint8_t kind = 0; is_valid(static_cast<CollectiveKind>(kind)); ++kind) {
     ops.push_back(to_string(static_cast<CollectiveKind>(kind)));
   }
+  for (size_t cause = 0; cause < kIdleCauses; ++cause) causes.push_back(to_string(static_cast<IdleCause>(cause)));
   return {{"ranks", report.ranks.size()},
           {"unit_ns", unit_ns},
           {"merged_below_ns", exact(report.lanes.merged_below_ns)},
           {"calls_merged_below_ns", exact(calls_below_ns)},
+          {"idle_below_ns", exact(report.lanes.idle_below_ns)},
           {"names", labels.take()},
+          {"idle_causes", std::move(causes)},
           {"ops", std::move(ops)},
           {"lanes", std::move(lanes)}};
 }

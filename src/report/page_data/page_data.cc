@@ -18,6 +18,7 @@
 #include "src/report/rows/straggler_chain.h"
 #include "src/report/words/data_quality.h"
 #include "src/report/words/verdict.h"
+#include "trend_map.h"
 
 namespace skewscope::report {
 namespace {
@@ -131,6 +132,29 @@ Json map_json(const LatenessMap& map, bool one_clock) {
           {"mean_ns", std::move(rows)}};  // packed, a rank each
 }
 
+// Row by row and window by window what each rank waited and caused, and how often it was last.
+Json trend_json(const TrendMap& map) {
+  Json columns = Json::array(), rows = Json::array();
+  for (const TrendMap::Column& c : map.columns) columns.push_back({exact(c.start_ns), exact(c.duration_ns), c.session});
+  for (const auto& cells : map.cells) {
+    PackedNumbers caused, waited, late, candidates;
+    for (const std::optional<TrendRow>& cell : cells) {
+      if (cell) {
+        caused.put(cell->wait_caused_ns);
+        waited.put(cell->wait_ns);
+        late.put(cell->late_count);
+        candidates.put(cell->late_candidates);
+      } else {
+        for (PackedNumbers* numbers : {&caused, &waited, &late, &candidates}) numbers->put_none();
+      }
+    }
+    rows.push_back({caused.take(), waited.take(), late.take(), candidates.take()});
+  }
+  return {{"columns", std::move(columns)},  // start, length, session
+          {"ranks", map.ranks},
+          {"rows", std::move(rows)}};  // packed, four of each rank
+}
+
 Json chain_json(const StragglerChain& chain) {
   Json hops = Json::array(), calls = Json::array();
   for (const StragglerChain::Hop& h : chain.hops) {
@@ -226,6 +250,7 @@ std::string page_data(const JobReport& report, const ReportStamp& stamp) {
       {"what_if", page_what_if(report.what_if)},
       {"pipeline", page_pipeline(report)},
       {"map", map_json(lateness_map(report.ranks, instances, report.pipeline), component_count(report) < 2)},
+      {"trend", trend_json(trend_map(report.trend))},
       {"timeline", lane_data(report)},
       {"grid", grid_json(rank_grid(report))},
       {"matrix", matrix_json(pair_matrix(report))},

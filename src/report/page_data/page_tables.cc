@@ -22,6 +22,8 @@ struct Weight {
 };
 constexpr Weight kWeights[] = {{"communicators", "collectives"},
                                {"collectives", "wait_sum_ns"},
+                               {"transports", "count"},
+                               {"trend", "wait_caused_ns"},
                                {"causes", "wait_originated_ns"},
                                {"blame_flows", "moved_ns"},
                                {"rank_statistics", "max"},
@@ -37,6 +39,7 @@ constexpr Weight kWeights[] = {{"communicators", "collectives"},
                                {"launched_kernels", "sum_ns"},
                                {"kernels", "total_ns"},
                                {"work", "gpu_sum_ns"},
+                               {"hlo_operations", "total_ns"},
                                {"modules", "host_total_ns"},
                                {"annotations", "gpu_ns"},
                                {"critical_path_names", "time_ns"}};

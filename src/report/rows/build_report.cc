@@ -50,7 +50,7 @@ JobReport::Job job_of(const Sources& sources) {
   return job;
 }
 
-// Ranks that other components have are not tied to the reference, however well they are tied to one another.
+// Ranks that other components have are not joined to the reference, however well they are joined to one another.
 std::vector<JobReport::Clock> clock_rows(const Sources& sources, const std::vector<ClockComponent>& components) {
   std::vector<int32_t> component(sources.job.traces.size());
   std::vector<bool> largest(sources.job.traces.size());
@@ -148,6 +148,7 @@ JobReport::Matching matching_of(const Sources& sources) {
     if (count > most) m.method = to_string(method);
     most = std::max(most, count);
   }
+  m.incomplete_instances += single_members(sources).calls;
   std::map<UnmatchedReason, int64_t> reasons;
   for (const UnmatchedCall& call : unmatched) reasons[call.reason] += lacks_members(call.reason) ? 1 : 0;
   for (const auto& [reason, calls] : reasons) {
@@ -175,10 +176,11 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   out.rank_steps = report::rank_steps(sources);
   out.outside_steps = report::outside_steps(sources);
   // Each of these goes over all calls.
-  tbb::parallel_invoke([&] { out.collectives = report::collective_rows(sources); },
-                       [&] { out.collective_steps = report::collective_steps(sources); },
-                       [&] { out.stragglers = report::stragglers_of(sources); },
-                       [&] { out.calls = report::call_rows(sources); });
+  tbb::parallel_invoke(
+      [&] { out.collectives = report::collective_rows(sources); },
+      [&] { out.transports = report::transport_rows(sources); }, [&] { out.trend = report::trend_rows(sources); },
+      [&] { out.collective_steps = report::collective_steps(sources); },
+      [&] { out.stragglers = report::stragglers_of(sources); }, [&] { out.calls = report::call_rows(sources); });
   out.overlap = report::overlap_rows(decomposition);
   out.overlap_modules = report::overlap_module_rows(decomposition, job.modules);
   out.all_to_all = report::all_to_all_rows(sources);
@@ -208,6 +210,16 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   sort_findings(out.diagnostics);
   out.losses = report::losses_of_islands(out);
   return out;
+}
+
+void set_logged_trend(const CorrelatedJob& logged, JobReport& report) {
+  const Blame blame;
+  const std::vector<RankSummary> summaries;
+  const report::Sources sources{logged.job, logged.instances, logged.clocks, logged.decomposition, blame, summaries};
+  std::vector<TrendRow> trend = report::trend_rows(sources);
+  if (trend.empty()) return;
+  for (TrendRow& row : trend) row.start_ns += logged.clocks.reference_ns - report.job.window_start_ns;
+  report.trend = std::move(trend);
 }
 
 }  // namespace skewscope

@@ -2,6 +2,10 @@
 
 #include <tbb/parallel_for.h>
 
+#include <map>
+#include <set>
+#include <utility>
+
 #include "collectives/open_end.h"
 
 namespace skewscope::report {
@@ -36,12 +40,14 @@ JobReport::CallRow call_row(const InstanceView& view, size_t member, int32_t id)
     row.wait_ns = parts.wait_ns;
     row.transfer_ns = parts.transfer_ns;
   }
-  row.exposed_ns = parts.exposed_ns();
+  row.exposed_ns = view.trace(member).calls_only ? -1 : parts.exposed_ns();
+  row.timed = !view.trace(member).durations_only;
   row.complete = instance.complete;
   row.note = open ? "end not recorded" : note_of(view);
   row.wait_bar_ns = view.split() && !open ? view.timing.wait_bar_ns : -1;
   row.basis = view.split() && !open ? to_string(view.timing.basis) : "";
   row.step = call.step;
+  row.measured_wait_ns = call.measured_wait_ns;
   return row;
 }
 
@@ -54,6 +60,34 @@ std::vector<JobReport::CallRow> call_rows(const Sources& sources) {
     for (size_t m = 0; m < view.size(); ++m) rows[view.row(m)] = call_row(view, m, static_cast<int32_t>(i));
   });
   return rows;
+}
+
+SingleMembers single_members(const Sources& sources) {
+  const JobTrace& job = sources.job;
+  std::set<std::pair<int32_t, int32_t>> present;  // session and rank
+  for (const RankTrace& trace : job.traces) present.emplace(trace.session.value, trace.rank.value);
+  std::set<int32_t> missing;
+  SingleMembers single;
+  std::map<std::pair<int32_t, int32_t>, bool> alone;  // session and communicator
+  for (const UnmatchedCall& unmatched : sources.instances.unmatched) {
+    if (unmatched.reason != UnmatchedReason::alone) continue;
+    const RankTrace& trace = job[unmatched.call.trace];
+    const CollectiveCall& call = trace.calls[static_cast<size_t>(unmatched.call.call)];
+    if (!call.communicator.known()) continue;
+    const std::vector<Rank>& members = job.communicators[call.communicator].members;
+    const auto [known, added] = alone.try_emplace({trace.session.value, call.communicator.value}, true);
+    for (size_t i = 0; added && i < members.size(); ++i) {
+      const bool other = members[i] != trace.rank;
+      if (other && present.count({trace.session.value, members[i].value}) > 0) known->second = false;
+    }
+    if (!known->second || members.size() < 2) continue;
+    ++single.calls;
+    for (const Rank member : members) {
+      if (member != trace.rank) missing.insert(member.value);
+    }
+  }
+  single.missing.assign(missing.begin(), missing.end());
+  return single;
 }
 
 void add_unmatched_rows(const Sources& sources, JobReport& report) {

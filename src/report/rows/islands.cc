@@ -25,7 +25,7 @@ bool is_of(const JobReport::Island& island, int32_t rank) {
   return std::binary_search(island.ranks.begin(), island.ranks.end(), rank);
 }
 
-// Whether at least half of the ranks are compared with others: else nothing reported of some of them stands for the
+// Whether at least half of the ranks are compared with others: else nothing reported of some of them represents the
 // job.
 bool told_by_islands(const JobReport& report) {
   size_t compared = 0;

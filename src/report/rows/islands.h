@@ -24,7 +24,7 @@ const JobReport::Island* leading_island(const JobReport& report);
 // Gives each island its losses; all of them, most weight first. Of a job reported as a whole, its own.
 std::vector<JobReport::Loss> losses_of_islands(JobReport& report);
 
-// Ranks that no call ties to others, and groups of ranks that are tied; 1: all ranks are compared.
+// Ranks that no call aligns to others, and groups of ranks that are aligned; 1: all ranks are compared.
 size_t component_count(const JobReport& report);
 
 // "2 components (4 + 4 ranks), not compared"; "" where all ranks are.

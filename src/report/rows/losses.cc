@@ -36,7 +36,7 @@ constexpr double kFarMore = 1.5;              // all ranks' lateness against the
 constexpr int64_t kSmallMessage = 256 << 10;  // bytes: below, latency outweighs bandwidth on any link of today
 constexpr double kSlowForItsLink = 0.5;       // of the link's peak
 
-// Wait that began with a rank beyond what its program takes.
+// Waiting that a rank causes beyond what its program takes.
 int64_t own_wait_ns(const JobReport& report, const JobReport::Straggler& s) {
   const auto program = std::find_if(report.causes.begin(), report.causes.end(), [&](const JobReport::CauseRow& row) {
     return row.rank == s.rank && row.cause == LateCause::program;
@@ -65,11 +65,18 @@ std::string own_node(const JobReport& report, const std::vector<int32_t>& ranks)
   return on_node == std::ssize(ranks) ? node : "";
 }
 
-// Without GPU rows the windows stand for the time of the ranks, over all sessions.
+// Without GPU rows the windows represent the time of the ranks, over all sessions.
 int64_t recorded_ns(const JobReport& report) {
   int64_t ns = 0;
   for (const JobReport::Component& one : report.components) ns += std::ssize(one.ranks) * one.window_ns;
   return ns > 0 ? ns : std::ssize(report.ranks) * report.job.window_ns;
+}
+
+// Of all calls that logs hold: where these are long, they are a sample, and what they take is a part of that time.
+double kept_part(const JobReport& report) {
+  int64_t left_out = 0;
+  for (const Finding& finding : report.diagnostics) left_out += finding.code == "log-thinned" ? finding.count : 0;
+  return share(report.matching.calls, report.matching.calls + left_out).value_or(1);
 }
 
 class LossList {
@@ -78,9 +85,11 @@ class LossList {
  public:
   LossList(const JobReport& report, const Figures& f) : report_(report), f_(f) {
     const auto ranks = std::ssize(report.ranks);
+    calls_alone_ = has_calls_alone(report);
     all_ranks_ns_ = f.total_ns > 0 ? f.total_ns : recorded_ns(report);
     const int64_t replayed_ns = report.what_if.replayed_ns;
     length_ns_ = replayed_ns > 0 ? replayed_ns : ranks == 0 ? 0 : all_ranks_ns_ / ranks;
+    if (calls_alone_) all_ranks_ns_ = static_cast<int64_t>(static_cast<double>(all_ranks_ns_) * kept_part(report));
   }
 
   std::vector<Loss> found() {
@@ -106,6 +115,7 @@ class LossList {
            std::string next) {
     if (gain < kWorthHeadline) return;
     const auto gain_ns = static_cast<int64_t>(gain * static_cast<double>(length_ns_));
+    if (calls_alone_) next = record_next(report_, ranks);
     losses_.push_back({kind, std::move(ranks), gain_ns, gain, bound, std::move(name), std::move(why), std::move(next)});
   }
   void add_most(LossKind kind, double gain, std::string name, std::string why, std::string next) {
@@ -351,6 +361,7 @@ class LossList {
   const JobReport& report_;
   const Figures& f_;
   int64_t all_ranks_ns_ = 0, length_ns_ = 0;
+  bool calls_alone_ = false;
   std::vector<Loss> losses_;
 };
 

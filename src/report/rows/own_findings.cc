@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string_view>
 #include <vector>
 
 #include "all_to_all_rows.h"
+#include "call_rows.h"
 #include "collectives/open_end.h"
 #include "efficiency_rows.h"
 #include "islands.h"
@@ -19,7 +21,7 @@ namespace skewscope::report {
 namespace {
 
 constexpr double kIgnoredShare = 0.05;  // below this share of the calls, unmatched ones are only mentioned
-constexpr double kSmallBar = 0.05;      // below this share of a call, the clocks' error bar moves its split little
+constexpr double kSmallBar = 0.05;      // below this share of a call, the clocks' uncertainty moves its split little
 
 Finding finding(Severity severity, FindingCode code, int64_t count, std::string message) {
   Finding f;
@@ -113,7 +115,7 @@ void add_windows(const JobReport& report, Findings& out) {
                                     some, report.steps.size())));
 }
 
-// Half width of the instance's own error bar, else of the widest among its members.
+// Half width of the instance's own uncertainty, else of the widest among its members.
 int64_t widest_bar(const InstanceView& view) {
   if (view.timing.wait_bar_ns >= 0) return view.timing.wait_bar_ns;
   int64_t bar = 0;
@@ -151,7 +153,8 @@ struct ClockDoubt {
 };
 
 // The split is inconclusive where clocks cannot resolve the waiting in most of the calls' time: a call counts when its
-// wait is shorter than the bar and the bar is not small against the call either. Weighted by time, as the split is.
+// wait is shorter than the uncertainty and that is not small against the call either. Weighted by time, as the split
+// is.
 void add_clock_doubt(const Sources& sources, const JobReport& report, Findings& out) {
   std::map<int32_t, size_t> island_of_rank;  // plus 1; 0: of no island, or of the only one
   for (size_t i = 0; i < report.islands.size(); ++i) {
@@ -224,10 +227,16 @@ void add_instances(const Sources& sources, const JobReport& report, Findings& ou
   }
   const JobReport::Matching& m = report.matching;
   if (m.incomplete_instances > 0) {
-    out.push_back(finding(
-        Severity::warning, "incomplete-instances", m.incomplete_instances,
+    const SingleMembers single = single_members(sources);
+    std::string message =
         fmt::format("{} collective{} a rank: waiting in {} is at least what is shown", m.incomplete_instances,
-                    m.incomplete_instances == 1 ? " lacks" : "s lack", m.incomplete_instances == 1 ? "it" : "them")));
+                    m.incomplete_instances == 1 ? " lacks" : "s lack", m.incomplete_instances == 1 ? "it" : "them");
+    if (single.calls > 0) {
+      message +=
+          fmt::format("; {} of them show one rank alone, since ranks {} have no trace: how long it waited is not known",
+                      single.calls, human_ranks(single.missing));
+    }
+    out.push_back(finding(Severity::warning, "incomplete-instances", m.incomplete_instances, std::move(message)));
   }
   if (m.mismatched_instances > 0) {
     out.push_back(finding(Severity::warning, "mismatched-instances", m.mismatched_instances,
@@ -288,6 +297,44 @@ void add_unknown_hosts(const JobReport& report, Findings& out) {
                   unknown, report.ranks.size())));
 }
 
+int64_t median_of(std::vector<int64_t>& numbers) {
+  const auto middle = numbers.begin() + (std::ssize(numbers) - 1) / 2;
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
+// A wait that comes of arrivals rests on clocks and on which calls were taken for one; a device that counts its own
+// knows of neither: one checks the other. They need not be equal. A device counts each time it waits for a peer's
+// signal: of a message the sender's count holds the time in which its peer reads, and ranks without a trace are waited
+// for, too.
+void add_measured_waits(const Sources& sources, Findings& out) {
+  std::vector<int64_t> differences;
+  int64_t calls = 0;
+  for (size_t i = 0; i < sources.instances.instances.size(); ++i) {
+    const InstanceView view(sources, i);
+    for (size_t m = 0; m < view.size() && view.split(); ++m) {
+      const int64_t measured_ns = view.call(m).measured_wait_ns;
+      if (measured_ns < 0) continue;
+      ++calls;
+      if (view.instance.complete) differences.push_back(std::abs(measured_ns - view.parts(m).wait_ns));
+    }
+  }
+  if (calls == 0) return;
+  const auto complete = static_cast<int64_t>(differences.size());
+  std::string message = fmt::format("devices measured how long they waited in {} calls", calls);
+  if (complete > 0) {
+    const int64_t worst = *std::max_element(differences.begin(), differences.end());
+    message += fmt::format(
+        "; with all ranks there it differs from the waiting by arrivals by {} in the median, {} at "
+        "most",
+        human_duration(median_of(differences)), human_duration(worst));
+  }
+  if (complete < calls) {
+    message += fmt::format("; {} of them lack ranks, for which devices waited, too", calls - complete);
+  }
+  out.push_back(finding(Severity::info, "measured-waits", calls, std::move(message)));
+}
+
 }  // namespace
 
 FindingCode unmatched_code(UnmatchedReason reason) {
@@ -317,6 +364,7 @@ Findings own_findings(const Sources& sources, const JobReport& report) {
   add_instances(sources, report, out);
   add_open_ends(sources, out);
   add_clock_doubt(sources, report, out);
+  add_measured_waits(sources, out);
   add_inferred(sources, out);
   add_unmatched(sources, report, out);
   add_slow_groups(report, out);

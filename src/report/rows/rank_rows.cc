@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "measured_waits.h"
+
 namespace skewscope::report {
 namespace {
 
@@ -38,6 +40,17 @@ void add_blame(JobReport::RankRow& row, const TraceBlame& blame) {
   row.instant_calls_saved_ns = known ? row.instant_calls_saved_ns + blame.instant_calls_saved_ns : -1;
 }
 
+void add_measured_waits(const Sources& sources, std::map<int32_t, JobReport::RankRow>& by_rank) {
+  for (size_t i = 0; i < sources.instances.instances.size(); ++i) {
+    const InstanceView view(sources, i);
+    if (!view.split()) continue;
+    for (size_t m = 0; m < view.size(); ++m) {
+      if (view.call(m).measured_wait_ns < 0) continue;
+      add_measured_wait(view.call(m), view.parts(m), by_rank[view.trace(m).rank.value]);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<JobReport::RankRow> rank_rows(const Sources& sources) {
@@ -53,6 +66,7 @@ std::vector<JobReport::RankRow> rank_rows(const Sources& sources) {
     add_totals(row, sources.decomposition.traces[t]);
     add_blame(row, sources.blame.traces[t]);
   }
+  add_measured_waits(sources, by_rank);
   std::vector<JobReport::RankRow> rows;
   rows.reserve(by_rank.size());
   for (auto& [rank, row] : by_rank) rows.push_back(std::move(row));

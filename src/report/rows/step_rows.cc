@@ -122,6 +122,8 @@ std::vector<JobReport::RankStep> rank_steps(const Sources& sources) {
     assert(window != own_windows.end() && window->step == row.step);
     row.host_start_ns = sources.clocks.to_job(own.trace, window->start).ns - sources.clocks.reference_ns;
     row.host_duration_ns = window->end - window->start;
+    row.host_launch_ns = own.host_launch_ns;
+    row.host_wait_ns = own.host_wait_ns;
   });
   return rows;
 }

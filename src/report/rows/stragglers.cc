@@ -8,7 +8,7 @@
 //   recurring  else, it was last at least once in at least half of its bins
 //   rotating   else: it is last now and then, others in between
 //   ""         it was never last (it only shared the blame for gaps)
-// Ties (arrivals closer than the clocks' error bars) count for nobody. Cost: O(members of instances log members).
+// Ties (arrivals closer than the clocks' uncertainties) count for nobody. Cost: O(members of instances log members).
 #include "stragglers.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 constexpr int64_t kBins = 8;
 constexpr int64_t kOneOffShare = 10;  // a tenth of the window
 constexpr int64_t kJitterShare = 10;  // a tenth of the wait charged to a rank
-constexpr int64_t kLeastCause = 4;    // a cause makes at least a quarter of what began with a rank
+constexpr int64_t kLeastCause = 4;    // a cause makes at least a quarter of what a rank causes
 
 // One instance a rank took part in.
 struct StragglerPart {
@@ -131,7 +131,7 @@ std::map<int32_t, Blamed> blamed_ranks(const Sources& sources) {
 
 void add_cause(const Blamed& blamed, bool at_least, JobReport::Straggler& s) {
   s.wait_originated_ns = blamed.origin_ns;
-  // What stands out against ranks of the same program is not the program's. `unknown` is the last cause.
+  // What differs clearly against ranks of the same program is not the program's. `unknown` is the last cause.
   const LateCause last = blamed.what_if.stands_out ? LateCause::program : LateCause::unknown;
   const int64_t not_asked = blamed.what_if.stands_out ? blamed.origin[static_cast<size_t>(LateCause::program)] : 0;
   const auto most = std::max_element(blamed.origin.begin(), blamed.origin.begin() + static_cast<ptrdiff_t>(last));
@@ -178,6 +178,11 @@ std::vector<JobReport::Straggler> stragglers_of(const Sources& sources) {
   const PartsOfRank parts = parts_by_rank(sources);
   const std::map<int32_t, Blamed> blamed = blamed_ranks(sources);
   const ComparedRanks compared(sources);
+  std::set<int32_t> silent, untimed;  // of which nothing but calls is recorded, and not when these ran
+  for (const RankTrace& trace : sources.job.traces) {
+    if (trace.calls_only) silent.insert(trace.rank.value);
+    if (trace.durations_only) untimed.insert(trace.rank.value);
+  }
   std::vector<std::pair<int64_t, JobReport::Straggler>> rows;
   for (auto& [rank, s] : by_rank) {
     const Blamed& own = blamed.at(rank);
@@ -189,6 +194,8 @@ std::vector<JobReport::Straggler> stragglers_of(const Sources& sources) {
       s.pattern = pattern_of(part->second, compared.window_ns.at(rank));
     }
     add_cause(own, compared.saved_at_least.at(rank), s);
+    if (silent.count(rank) > 0) s.cause.reset();
+    if (untimed.count(rank) > 0) s.pattern.reset();
     rows.emplace_back(own.origin_ns, s);
   }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {

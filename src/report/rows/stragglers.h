@@ -7,8 +7,8 @@
 
 namespace skewscope::report {
 
-// Ranks that were last, caused wait or are where wait began: causes first; then by the wait that began with them and is
-// not the program's, by the wait charged directly, by rank.
+// Ranks that were last or cause waiting: confirmed causes first; then by the waiting that they cause and that is not
+// the program's, by what of it they cause directly, by rank.
 std::vector<JobReport::Straggler> stragglers_of(const Sources& sources);
 std::vector<JobReport::CauseRow> cause_rows(const Sources& sources);
 std::vector<JobReport::FlowRow> flow_rows(const Sources& sources);

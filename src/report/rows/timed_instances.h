@@ -17,7 +17,7 @@ struct TimedInstance {
   int64_t wait_ns = 0;
 };
 
-// The calls of each instance; the rows of one stand side by side.
+// The calls of each instance; the rows of one are side by side.
 std::vector<std::span<const JobReport::CallRow>> calls_by_instance(const std::vector<JobReport::CallRow>& calls);
 
 // Those that were split, by arrival. They refer to `calls`.

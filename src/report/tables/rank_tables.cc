@@ -2,6 +2,7 @@
 #include "skewscope/report.h"
 #include "src/report/fields/columns.h"
 #include "src/report/fields/gpu_fields.h"
+#include "src/report/fields/hlo_fields.h"
 #include "src/report/fields/memory_fields.h"
 #include "src/report/fields/operator_fields.h"
 
@@ -46,9 +47,11 @@ std::vector<Table> tables_of(const RankTables& tables) {
       table_of<QueueBinFields>(tables.queues_over_time), table_of<LaunchBoundFields>(tables.launch_bound),
       table_of<LaunchFields>(&tables.launches, 1),       table_of<KernelFields>(tables.kernels)};
   if (!tables.detailed) return all;
-  all.insert(all.end(), {table_of<KernelShapeFields>(tables.variants), table_of<CopyFields>(tables.copies),
-                         table_of<HostCallFields>(tables.calls), table_of<OverheadFields>(tables.overheads),
-                         table_of<UtilizationFields>(&tables.utilization, 1)});
+  all.insert(all.end(),
+             {table_of<KernelShapeFields>(tables.variants), table_of<CopyFields>(tables.copies),
+              table_of<HostCallFields>(tables.calls), table_of<OverheadFields>(tables.overheads),
+              table_of<UtilizationFields>(&tables.utilization, 1), table_of<HloOperationFields>(tables.hlo_operations),
+              table_of<HloCategoryFields>(tables.hlo_categories)});
   return all;
 }
 
@@ -71,6 +74,7 @@ std::vector<Table> tables_of(const OperatorTables& tables) {
           table_of<GraphFields>(tables.graphs),
           table_of<PathKindFields>(tables.critical_path.kinds),
           table_of<PathNameFields>(tables.critical_path.names),
+          table_of<ExecutionFields>(tables.execution),
           table_of<OperatorPassFields>(tables.passes),
           table_of<CallStackFields>(tables.stacks),
           table_of<MemoryFields>(tables.memory.devices),

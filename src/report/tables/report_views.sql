@@ -63,7 +63,7 @@ SELECT rank, sum(wait_time_us) AS total_wait_time_us, avg(wait_time_us) AS mean_
 FROM arrivals GROUP BY rank ORDER BY times_arrived_last DESC, total_wait_time_us;
 
 -- Ascend's step table, over the whole window of each rank: Step is NULL, as there where no step was recorded. Bubble is
--- exposed receiving (of receives that overlap, up to all exposed communication), Stage the rest of the window; Preparing is not told apart from Free.
+-- exposed receiving (of receives that overlap, up to all exposed communication), Stage the rest of the window; Preparing is not separated from Free.
 CREATE VIEW cluster_step_trace_time AS
 WITH receiving AS (SELECT c.rank, min(sum(c.exposed_ns), max(r.exposed_communication_ns)) AS ns
                    FROM collective_ranks c JOIN ranks r ON r.rank = c.rank WHERE c.op IN ('recv', 'send_recv', 'coalesced') GROUP BY c.rank)

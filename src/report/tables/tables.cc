@@ -67,6 +67,8 @@ std::vector<Table> tables_of(const JobReport& report) {
           table_of<CommunicatorFields>(report.communicators),
           table_of<CommunicatorRankFields>(members_of_all(report.communicators)),
           table_of<CollectiveFields>(report.collectives),
+          table_of<TransportFields>(report.transports),
+          table_of<TrendFields>(report.trend),
           table_of<StragglerFields>(report.stragglers),
           table_of<CauseFields>(report.causes),
           table_of<FlowFields>(report.flows),

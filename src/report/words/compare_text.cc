@@ -1,6 +1,6 @@
-// `skewscope compare` on a terminal, in at most 35 lines of 80 columns: verdict 2, runs 2; what the step consists of 7;
-// ranks, collectives, communicators and operators (else kernels) that got slower 1 + 3 each; warnings 2, path 1; 5
-// blank lines.
+// `skewscope compare` on a terminal, in at most 47 lines of 80 columns: verdict 2, runs 2; what the step consists of 7,
+// and the host's 6; ranks, hosts, collectives, communicators and operators (else kernels) that got slower 1 + 3 each;
+// warnings 2, path 1; 7 blank lines.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -130,10 +130,37 @@ void add_warnings(Lines& lines, const CompareReport& r) {
   }
 }
 
+// What a host does itself: that it waits for the GPU is the GPU's doing.
+std::vector<const CompareReport::RankPart*> own_host_parts(const std::vector<CompareReport::RankPart>& all) {
+  std::vector<const CompareReport::RankPart*> rows;
+  for (const auto& p : all) {
+    if (p.part == TimePart::host_work) rows.push_back(&p);
+  }
+  return rows;
+}
+
+std::string host_words(TimePart part) {
+  switch (part) {
+    case TimePart::host_work:
+      return "host's own time";
+    case TimePart::host_launch:
+      return "in calls that launch";
+    case TimePart::host_wait:
+      return "waits for the GPU";
+    case TimePart::host_bound_idle:
+      return "GPU idle until a launch";
+    default:
+      return "length on the host";
+  }
+}
+
 // By rank, collective, communicator, and operator or kernel.
 void add_all_slower(Lines& lines, const CompareReport& r) {
   add_slower<CompareReport::RankPart>(lines, "Ranks", own_parts(r.ranks), [](const auto& p) {
     return fmt::format("rank {} {}", p.rank, part_words(p.part));
+  });
+  add_slower<CompareReport::RankPart>(lines, "Hosts (CPU)", own_host_parts(r.host_ranks), [](const auto& p) {
+    return fmt::format("rank {} {}", p.rank, host_words(p.part));
   });
   add_slower<CompareReport::CollectivePart>(lines, "Collectives, per member", whole_parts(r.collectives),
                                             collective_words);
@@ -166,6 +193,11 @@ std::string terminal_summary(const CompareReport& r, const std::string& output, 
   for (const CompareReport::Part& part : r.parts) {
     const bool any = part.change.base_ns > 0 || part.change.new_ns > 0;
     if (any) add_row(lines, "  " + part_words(part.part), part.change, r.comparable);
+  }
+  if (!r.host.empty()) add_head(lines, "A step of a host (CPU), mean");
+  for (const CompareReport::Part& part : r.host) {
+    const bool any = part.change.base_ns > 0 || part.change.new_ns > 0;
+    if (any) add_row(lines, "  " + host_words(part.part), part.change, r.comparable);
   }
   if (r.comparable) add_all_slower(lines, r);
   if (!r.diagnostics.empty() || !output.empty()) lines.push_back({});

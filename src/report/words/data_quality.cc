@@ -16,6 +16,13 @@
 #include "src/report/rows/own_findings.h"
 
 namespace skewscope::report {
+
+bool durations_only(const JobReport& report) {
+  return !report.clocks.empty() && std::all_of(report.clocks.begin(), report.clocks.end(), [](const auto& clock) {
+    return clock.method == ClockMethod::durations;
+  });
+}
+
 namespace {
 
 std::string counted(int64_t number, const char* noun) {
@@ -65,6 +72,8 @@ QualityPoint clocks_point(const JobReport& report, const Figures& f) {
     aligned += clock.aligned ? 1 : 0;
     if (clock.aligned) worst_ns = std::max(worst_ns, clock.uncertainty_ns);
   }
+  if (aligned == 0 && durations_only(report))
+    return {"Clocks", "not recorded, waits rest on durations", Trust::doubtful};
   if (aligned == 0) return {"Clocks", "as recorded, no collective aligns them", Trust::bad};
   std::string value =
       aligned == report.clocks.size() ? all_of(aligned) : fmt::format("{} of {}", aligned, report.clocks.size());

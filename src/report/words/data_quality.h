@@ -22,6 +22,9 @@ std::vector<QualityPoint> data_quality(const JobReport& report);
 // "high, ...", and what that rests on: where it is not high, the points that are not good.
 std::string confidence_words(const std::vector<QualityPoint>& points);
 
+// Whether no call's time is recorded, and waits rest on how long calls took.
+bool durations_only(const JobReport& report);
+
 // "high", "medium" or "low": high where every point is good, low where one is bad.
 const char* confidence_of(const std::vector<QualityPoint>& points);
 

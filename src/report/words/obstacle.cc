@@ -81,7 +81,9 @@ void name_obstacle(const JobReport& report, std::string& why, std::string& next)
     }
     why = fmt::format("{} of {} calls could not be matched between ranks ({}).", report.matching.unmatched,
                       report.matching.calls, reasons);
-    next = remedy_of_unmatched(report);
+    const bool untimed = find_finding(report.diagnostics, "durations-only") != nullptr;
+    next = untimed ? "Record with NCCL_INSPECTOR_DUMP_VERBOSE=1: messages are matched by time."
+                   : remedy_of_unmatched(report);
   } else if (unaligned >= semantics) {
     why = "No collective aligns the clocks of these ranks.";
     next = "If the hosts' clocks are synchronized, use --align wallclock.";

@@ -13,7 +13,7 @@ namespace skewscope::report {
 namespace {
 
 constexpr size_t kMostCategories = 8, kMostOperators = 6, kMostWork = 4, kMostModules = 8, kMostPasses = 3,
-                 kMostAnnotations = 3, kMostStacksShown = 5, kMostOfPath = 3, kMostAtPeak = 4;
+                 kMostAnnotations = 3, kMostStacksShown = 5, kMostOfPath = 3, kMostAtPeak = 4, kMostExecution = 6;
 constexpr size_t kFramesShown = 6, kMostStages = 4;
 
 template <class Row, class Before>
@@ -169,7 +169,20 @@ std::string passes_section(const RankReport& report, const RankTextOptions& opti
     table.add(row.forward + ", " + row.backward,
               {std::to_string(row.calls), human_duration(row.forward_gpu_ns), human_duration(row.backward_gpu_ns)});
   }
-  return table.text(rows.size(), "pairs");
+  std::string text = table.text(rows.size(), "pairs");
+  if (rows.size() < 2) return text;
+  int64_t forward_ns = 0, backward_ns = 0;
+  for (const OperatorPassRow& row : rows) {
+    forward_ns += row.forward_gpu_ns;
+    backward_ns += row.backward_gpu_ns;
+  }
+  const std::string times =
+      forward_ns == 0 ? ""
+                      : fmt::format(", {} times the forward pass",
+                                    human_number(static_cast<double>(backward_ns) / static_cast<double>(forward_ns)));
+  return text + wrapped(fmt::format("all pairs: forward {}, backward {}{}", human_duration(forward_ns),
+                                    human_duration(backward_ns), times),
+                        2, options.columns);
 }
 
 std::string annotations_section(const RankReport& report, const RankTextOptions& options) {
@@ -207,14 +220,38 @@ std::string stacks_section(const RankReport& report, const RankTextOptions& opti
   return text;
 }
 
+std::string execution_section(const RankReport& report, const RankTextOptions& options) {
+  const std::vector<ExecutionRow>& rows = report.operators.execution;
+  RankTable table(options, "Step",
+                  {{"length", 9},
+                   {"kernels", 9},
+                   {"copies", 9},
+                   {"commun.", 9},
+                   {"calls", 9},
+                   {"data load", 10},
+                   {"CPU ops", 9},
+                   {"other", 9}});
+  using Part = ExecutionPart;
+  for (size_t i = 0; i < std::min(rows.size(), table.most(kMostExecution)); ++i) {
+    const ExecutionRow& row = rows[i];
+    const auto part = [&](Part of) { return human_duration(row.part_ns(of)); };
+    table.add(row.step < 0 ? "trace" : std::to_string(row.step),
+              {human_duration(row.length_ns), part(Part::kernel),
+               human_duration(row.part_ns(Part::copy) + row.part_ns(Part::fill)), part(Part::communication),
+               part(Part::runtime), part(Part::data_loader), part(Part::host_operator), part(Part::other)});
+  }
+  return table.text(rows.size(), "steps");
+}
+
 std::string path_section(const RankReport& report, const RankTextOptions& options) {
   const CriticalPath& path = report.operators.critical_path;
   if (path.kinds.empty()) return "";
   std::map<PathKind, int64_t> by_kind;
-  int64_t length_ns = 0, steps = 0;
+  int64_t length_ns = 0, steps = 0, profiler_ns = 0;
   for (size_t i = 0; i < path.kinds.size(); ++i) {
     const PathKindRow& row = path.kinds[i];
     by_kind[row.kind] += row.time_ns;
+    profiler_ns += row.profiler_ns;
     if (i > 0 && row.start_ns == path.kinds[i - 1].start_ns) continue;
     length_ns += row.length_ns;
     steps += row.step >= 0;
@@ -225,6 +262,10 @@ std::string path_section(const RankReport& report, const RankTextOptions& option
   std::string parts;
   for (const auto& [ns, kind] : kinds) {
     parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", words_of(kind), share_of(-ns, length_ns));
+  }
+  if (profiler_ns > 0) {
+    parts += fmt::format("; {} of these delays are the profiler's, which refilled its own buffers",
+                         human_duration(profiler_ns));
   }
   std::string text =
       "\n" + wrapped(fmt::format("Critical path {}{}: {}", human_duration(length_ns),

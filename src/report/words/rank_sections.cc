@@ -13,6 +13,7 @@ namespace skewscope::report {
 namespace {
 
 constexpr size_t kMostAdvice = 6, kMostSteps = 6, kMostStreams = 6, kMostKernels = 6, kMostCopies = 4;
+constexpr size_t kWideColumns = 110;  // from here on there is room for a library
 
 // The evidence with most time.
 std::string evidence_text(const Advice& advice) {
@@ -85,6 +86,12 @@ std::string time_section(const RankReport& report, const RankTextOptions& option
                                  human_duration(t.idle_ns), share_of(t.idle_host_wait_ns, t.idle_ns),
                                  share_of(t.idle_kernel_wait_ns, t.idle_ns), share_of(other_ns, t.idle_ns)),
                      options.columns);
+    if (whole.profiler_idle_ns > 0) {
+      text += labelled("",
+                       fmt::format("during {} of it the profiler refilled its own buffers: no gap of the program",
+                                   human_duration(whole.profiler_idle_ns)),
+                       options.columns);
+    }
   }
   const Utilization& u = report.tables.utilization;
   if (u.gpu >= 0) {
@@ -171,6 +178,14 @@ std::string launches_section(const RankReport& report, const RankTextOptions& op
   text += labelled(
       "", fmt::format("{}; {} kernels queued for more than 100 us (the CPU is ahead: good)", slow, l.late_starts),
       options.columns);
+  if (l.profiler_rows > 0) {
+    text +=
+        labelled("",
+                 fmt::format("{} kernel{} started later while the profiler refilled its own buffers, which took {} of "
+                             "these delays: ignore it",
+                             l.profiler_rows, l.profiler_rows == 1 ? "" : "s", human_duration(l.profiler_delay_ns)),
+                 options.columns);
+  }
   int64_t adapted = 0, largest = 0;
   std::string name;
   for (const KernelRow& row : report.operators.kernels) {
@@ -189,13 +204,21 @@ std::string launches_section(const RankReport& report, const RankTextOptions& op
 
 std::string kernels_section(const RankReport& report, const RankTextOptions& options) {
   const std::vector<KernelTotals>& kernels = report.tables.kernels;
-  RankTable table(options, "Kernel",
-                  {{"count", 7}, {"total", 10}, {"share", 7}, {"up to", 7}, {"median", 10}, {"longest", 10}});
+  const bool wide = options.columns >= kWideColumns;
+  std::vector<RankTable::Head> heads = {{"count", 7}, {"total", 10},  {"share", 7},
+                                        {"up to", 7}, {"median", 10}, {"longest", 10}};
+  if (wide) heads.push_back({"library", 16});
+  RankTable table(options, "Kernel", heads);
   for (size_t i = 0; i < std::min(kernels.size(), table.most(kMostKernels)); ++i) {
     const KernelTotals& k = kernels[i];
-    table.add(kernel_label(k.name), {std::to_string(k.count), human_duration(k.total_ns), human_percent(k.share),
-                                     human_percent(std::min(1.0, k.cumulative_share)),
-                                     human_duration(static_cast<int64_t>(k.median_ns)), human_duration(k.longest_ns)});
+    std::vector<std::string> cells = {std::to_string(k.count),
+                                      human_duration(k.total_ns),
+                                      human_percent(k.share),
+                                      human_percent(std::min(1.0, k.cumulative_share)),
+                                      human_duration(static_cast<int64_t>(k.median_ns)),
+                                      human_duration(k.longest_ns)};
+    if (wide) cells.push_back(k.library.empty() ? "-" : k.library);
+    table.add(kernel_label(k.name), std::move(cells));
   }
   return table.text(kernels.size(), "names");
 }
@@ -217,8 +240,13 @@ std::string waits_section(const RankReport& report, const RankTextOptions& optio
                   {{"count", 7}, {"in steps", 10}, {"time", 10}, {"GPU idle after it", 19}});
   for (const HostCallTotals& call : report.tables.calls) {
     if (!call.waits) continue;
-    table.add(call.name, {std::to_string(call.count), std::to_string(call.in_steps), human_duration(call.total_ns),
-                          human_duration(call.idle_after_ns)});
+    if (call.count > call.profiler_calls) {
+      table.add(call.name, {std::to_string(call.count - call.profiler_calls), std::to_string(call.in_steps),
+                            human_duration(call.total_ns - call.profiler_ns), human_duration(call.idle_after_ns)});
+    }
+    if (call.profiler_calls == 0) continue;
+    table.add(call.name + ": the profiler's flush at the end, no cost of the program",
+              {std::to_string(call.profiler_calls), "0", human_duration(call.profiler_ns), "-"});
   }
   return table.text(0, "");
 }

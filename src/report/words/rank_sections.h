@@ -21,6 +21,8 @@ std::string warnings_section(const RankReport& report, const RankTextOptions& op
 
 std::string categories_section(const RankReport& report, const RankTextOptions& options);
 std::string operators_section(const RankReport& report, const RankTextOptions& options);
+// Operations of compiled programs (HLO of XLA), and their categories.
+std::string hlo_section(const RankReport& report, const RankTextOptions& options);
 // FLOPs and bytes against what the device can do.
 std::string work_section(const RankReport& report, const RankTextOptions& options);
 std::string modules_section(const RankReport& report, const RankTextOptions& options);
@@ -30,6 +32,8 @@ std::string annotations_section(const RankReport& report, const RankTextOptions&
 std::string stacks_section(const RankReport& report, const RankTextOptions& options);
 // What the program waited for, by kind, and what took most of it.
 std::string path_section(const RankReport& report, const RankTextOptions& options);
+// What each step's time went to, GPU and host together, as TensorBoard has it.
+std::string execution_section(const RankReport& report, const RankTextOptions& options);
 std::string memory_section(const RankReport& report, const RankTextOptions& options);
 std::string compiled_section(const RankReport& report, const RankTextOptions& options);
 

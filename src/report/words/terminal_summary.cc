@@ -27,7 +27,7 @@ namespace {
 
 constexpr size_t kMostLines = 30;
 constexpr size_t kMostName = 40, kMostPath = 40;  // columns
-constexpr size_t kMostOthers = 2;                 // components beside the one that is described
+constexpr size_t kMostOthers = 2;                 // components next to the one that is described
 constexpr size_t kTableHead = 2;                  // lines: an empty one, the names of its columns
 constexpr double kWorthNaming = 0.01, kNearlyAll = 0.9;
 constexpr double kMuchExposed = 0.05;  // of the GPUs' time
@@ -79,6 +79,7 @@ std::string clock_words(const JobReport& report) {
   const std::string several = components < 2 ? ""
                                              : fmt::format("{} components{}: ", components,
                                                            leading_island(report) == nullptr ? ", not compared" : "");
+  if (aligned == 0 && durations_only(report)) return several + "not recorded; waits rest on durations";
   if (aligned == 0) return several + "as recorded; no collective aligns them";
   const std::string who = aligned == report.clocks.size()
                               ? fmt::format("{} ranks agree", aligned > 2 ? fmt::format("all {}", aligned) : "both")

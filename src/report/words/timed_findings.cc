@@ -2,8 +2,9 @@
 // Idea: of each finding the collective, or the call, that shows it most:
 //   straggler          of each rank that the summary leads with: the collective in which most was waited for it
 //   straggler-chain    the worst step's chain of waits (straggler_chain.h)
-//   incomplete-...     of the instances or calls that a diagnostic counts, the longest
-//   clocks, mismatch   the collective whose ends lie furthest apart
+//   exposed-transfer   and the other losses that something is worth: the collective, or a rank's step, that lost most
+//   by it incomplete-...     of the instances or calls that a diagnostic counts, the longest clocks, mismatch   the
+//   collective whose ends lie furthest apart
 // A finding about no time (a file, a rank's identity) has none. Cost: linear in the calls, per diagnostic.
 #include <fmt/format.h>
 
@@ -96,6 +97,96 @@ void add_chain(const JobReport& report, const std::vector<TimedInstance>& instan
   found.push_back(std::move(one));
 }
 
+int64_t wait_of(Calls calls) {
+  int64_t ns = 0;
+  for (const Call& call : calls) ns += std::max<int64_t>(0, call.wait_ns);
+  return ns;
+}
+int64_t transfer_of(Calls calls) {
+  int64_t ns = 0;
+  for (const Call& call : calls) ns += std::max<int64_t>(0, call.transfer_ns);
+  return ns;
+}
+int64_t exposed_transfer_of(Calls calls) {
+  int64_t ns = 0;
+  for (const Call& call : calls) ns += std::min(call.exposed_ns, std::max<int64_t>(0, call.transfer_ns));
+  return ns;
+}
+
+bool is_among(const std::vector<int32_t>& ranks, int32_t rank) {
+  return std::binary_search(ranks.begin(), ranks.end(), rank);
+}
+
+// What of an instance a loss counts: 0 where it is none of it.
+int64_t lost_in(const JobReport::Loss& loss, Calls calls) {
+  switch (loss.kind) {
+    case LossKind::exposed_transfer:
+      return exposed_transfer_of(calls);
+    case LossKind::slow_links:
+      return std::all_of(calls.begin(), calls.end(), [&](const Call& call) { return is_among(loss.ranks, call.rank); })
+                 ? transfer_of(calls)
+                 : 0;
+    case LossKind::waiting:
+    case LossKind::late_in_turn:
+      return wait_of(calls);
+    case LossKind::stragglers_together:
+    case LossKind::long_stage: {
+      const auto wait = longest_wait(calls);
+      return wait && is_among(loss.ranks, wait->late->rank) ? wait_of(calls) : 0;
+    }
+    default:
+      return 0;
+  }
+}
+
+int64_t lost_in(const JobReport::Loss& loss, const JobReport::RankStep& step) {
+  switch (loss.kind) {
+    case LossKind::exposed_copies:
+      return step.exposed_memcpy_ns;
+    case LossKind::launch_bound:
+      return step.idle_ns;
+    case LossKind::pipeline_bubble:
+      return step.idle_ns + step.exposed_wait_ns;
+    default:
+      return 0;
+  }
+}
+
+int64_t length_of(const JobReport::RankStep& step) {
+  return step.compute_ns + step.exposed_transfer_ns + step.exposed_wait_ns + step.exposed_unattributed_ns +
+         step.exposed_memcpy_ns + step.idle_ns;
+}
+
+// The instance of the largest, else the rank's step; stragglers have their own places.
+void add_loss(const JobReport& report, const JobReport::Loss& loss, const std::vector<Calls>& instances,
+              std::vector<TimedFinding>& found) {
+  std::string name = to_string(loss.kind);
+  std::replace(name.begin(), name.end(), '_', '-');
+  const Calls* most = nullptr;
+  int64_t most_ns = 0;
+  for (const Calls& calls : instances) {
+    const int64_t ns = lost_in(loss, calls);
+    if (ns > most_ns) most = &calls, most_ns = ns;
+  }
+  if (most != nullptr) {
+    found.push_back(around(name, fmt::format("{}: {} in this collective", loss.name, human_duration(most_ns)), *most));
+    return;
+  }
+  const JobReport::RankStep* step = nullptr;
+  for (const JobReport::RankStep& row : report.rank_steps) {
+    const int64_t ns = lost_in(loss, row);
+    if (ns > most_ns) step = &row, most_ns = ns;
+  }
+  if (step == nullptr) return;
+  found.push_back(
+      {name,
+       fmt::format("rank {}: {}, {} in step {}", step->rank, loss.name, human_duration(most_ns), step->step),
+       step->start_ns,
+       step->start_ns + length_of(*step),
+       {step->rank},
+       -1});
+}
+
 // Which instances a diagnostic counts, and by what one of them shows it most.
 struct Sign {
   FindingCode code;
@@ -158,6 +249,7 @@ std::vector<TimedFinding> timed_findings(const JobReport& report) {
   report::add_stragglers(report, split, found);
   report::add_chain(report, split, found);
   const auto instances = report::calls_by_instance(report.calls);
+  for (const JobReport::Loss& loss : report.losses) report::add_loss(report, loss, instances, found);
   for (const Finding& finding : report.diagnostics) {
     report::add_sign(finding, instances, found);
     report::add_unmatched(finding, report, found);

@@ -18,6 +18,7 @@
 
 #include "obstacle.h"
 #include "skewscope/base/human_units.h"
+#include "src/report/rows/cause_words.h"
 #include "src/report/rows/islands.h"
 #include "src/report/rows/losses.h"
 #include "src/report/rows/own_findings.h"
@@ -132,6 +133,8 @@ void name_nobody(const JobReport& report, const Figures& f, Verdict& v) {
                       uncertainty_words(report), most_words(report, f));
   v.next = find_finding(report.diagnostics, kInconclusiveClocks) != nullptr
                ? "Record more steps at once: more collectives make the clocks more certain."
+           : has_calls_alone(report)
+               ? record_next(report, {})
                : "Several ranks are late together: look at what they share before the collective.";
 }
 
@@ -179,7 +182,9 @@ void name_one_rank(const JobReport& report, const Figures& f, Verdict& v) {
   if (!report.losses.empty()) v.why += " " + report.losses.front().why + beside_words(report.losses, 0);
   v.next = report.losses.empty() ? "" : report.losses.front().next + " ";
   v.next += others ? "Add the traces of the other ranks."
-                   : "Add the traces of other ranks, if the job has any; skewscope rank shows this rank's devices.";
+            : has_calls_alone(report)
+                ? "Add the logs of other ranks, if the job has any."
+                : "Add the traces of other ranks, if the job has any; skewscope rank shows this rank's devices.";
 }
 
 // Copies, and kernels that only send: no call of theirs could be matched or split, and none failed to be.
@@ -260,7 +265,8 @@ constexpr Rule kRules[] = {
      [](const JobReport& report, const Figures& f, Verdict& v) {
        say_where_time_went(report, f, v);
        v.why = "No rank is a clear straggler.";
-       v.next = "Do not start with waiting: look at computing and idle time.";
+       v.next = has_calls_alone(report) ? record_next(report, {})
+                                        : "Do not start with waiting: look at computing and idle time.";
        ask_for_missing_ranks(report, v);
      }},
     // Split, with losses.

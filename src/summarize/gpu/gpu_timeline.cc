@@ -164,7 +164,7 @@ struct RowByRow {
   int64_t orphan_rows = 0, orphan_ns = 0;
 };
 
-// Who let the device stand still before a row.
+// Who let the device be idle before a row.
 IdleGap::Cause cause_of(int64_t gap_ns, int64_t launched, int64_t busy_until) {
   if (launched > busy_until) return IdleGap::Cause::host_wait;
   return gap_ns < kKernelWaitNs ? IdleGap::Cause::kernel_wait : IdleGap::Cause::other;

@@ -1,11 +1,13 @@
 // A call that waits for the GPU covers work that runs anyway; what it costs is the gap that follows, in which the host
-// begins to launch again. So next to the length of such a call stand two other figures: the GPU work that ran while it
+// begins to launch again. So next to the length of such a call are two other figures: the GPU work that ran while it
 // waited, and the gap in which it returned, where there was such work. Gaps are those of the union of all GPU rows,
 // found by binary search.
 #include "host_calls.h"
 
 #include <algorithm>
 #include <unordered_map>
+
+#include "profiler_work.h"
 
 namespace skewscope::summarize {
 namespace {
@@ -62,6 +64,7 @@ std::vector<HostCallTotals> host_call_totals(const RankTrace& trace, const HostE
                                              const StringTable& strings) {
   const std::vector<Busy> busy = busy_of(trace.gpu);
   std::vector<bool> gap_counted(busy.size() + 1, false);  // the gap before interval i
+  const int32_t flush = kind == HostKind::call ? final_flush(trace, host, strings) : -1;
   std::unordered_map<StringId, HostCallTotals> by_name;
   for (size_t i = 0; i < host.size(); ++i) {
     if (host.kind[i] != kind) continue;
@@ -74,7 +77,12 @@ std::vector<HostCallTotals> host_call_totals(const RankTrace& trace, const HostE
     ++calls.count;
     calls.total_ns += host.duration_ns[i];
     calls.longest_ns = std::max(calls.longest_ns, host.duration_ns[i]);
-    const bool in_step = trace.steps.empty() || in_a_step(trace.steps, host.start[i]);
+    const bool is_flush = static_cast<int32_t>(i) == flush;
+    if (is_flush) {
+      ++calls.profiler_calls;
+      calls.profiler_ns += host.duration_ns[i];
+    }
+    const bool in_step = !is_flush && (trace.steps.empty() || in_a_step(trace.steps, host.start[i]));
     calls.in_steps += in_step;
     if (in_step) calls.in_steps_ns += host.duration_ns[i];
     if (!calls.waits) continue;

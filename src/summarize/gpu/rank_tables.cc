@@ -9,6 +9,8 @@
 #include <unordered_map>
 
 #include "gpu_timeline.h"
+#include "kernel_library.h"
+#include "profiler_work.h"
 #include "shares.h"
 #include "spread.h"
 
@@ -152,6 +154,40 @@ LaunchTotals launch_totals(const RankTrace& trace) {
   return totals;
 }
 
+void add_profiler_work(const RankTrace& trace, const HostEvents& host, const StringTable& strings, RankTables& tables) {
+  const ProfilerBuffers buffers(host, strings);
+  LaunchTotals& launches = tables.launches;
+  launches.profiler_rows = launches.profiler_delay_ns = 0;
+  tables.timeline.front().profiler_idle_ns = 0;
+  const std::vector<StepSpan> spans = trace.gpu.size() == 0 ? std::vector<StepSpan>() : step_spans(trace);
+  for (TimelineRow& row : tables.timeline) {
+    if (row.step >= 0 && row.timeline.total_ns > 0) row.profiler_idle_ns = 0;
+  }
+  if (buffers.empty()) return;
+  for (size_t i = 0; i < trace.gpu.size(); ++i) {
+    if (trace.gpu.launch[i] < 0) continue;
+    const auto launch = static_cast<size_t>(trace.gpu.launch[i]);
+    const LocalNs returned = trace.launches.start[launch] + trace.launches.duration_ns[launch];
+    const int64_t ns = trace.gpu.start[i] <= returned ? 0 : buffers.covered_ns(returned, trace.gpu.start[i]);
+    launches.profiler_rows += ns > 0 ? 1 : 0;
+    launches.profiler_delay_ns += ns;
+  }
+  std::map<int64_t, TimelineRow*> rows;
+  for (TimelineRow& row : tables.timeline) {
+    if (row.step >= 0) rows[row.step] = &row;
+  }
+  for (const IdleGap& gap : idle_gaps(trace)) {
+    const int64_t of_gap_ns = buffers.covered_ns(gap.begin, gap.end);
+    if (of_gap_ns == 0) continue;
+    tables.timeline.front().profiler_idle_ns += of_gap_ns;
+    for (const StepSpan& span : spans) {
+      if (span.place != StepPlace::step || !rows.contains(span.number)) continue;
+      const LocalNs from = std::max(gap.begin, span.begin), to = std::min(gap.end, span.end);
+      if (from < to) rows[span.number]->profiler_idle_ns += buffers.covered_ns(from, to);
+    }
+  }
+}
+
 std::vector<KernelTotals> kernel_totals(const GpuEvents& gpu, const StringTable& strings) {
   struct Sums {
     KernelTotals totals;
@@ -164,7 +200,9 @@ std::vector<KernelTotals> kernel_totals(const GpuEvents& gpu, const StringTable&
     KernelTotals& t = sums.totals;
     const int64_t ns = gpu.duration_ns[i];
     if (t.count == 0) {
-      t = {std::string(strings.view(gpu.name[i])), gpu.work[i], 0, 0, ns, ns, 0};
+      t.name = strings.view(gpu.name[i]);
+      t.work = gpu.work[i];
+      t.shortest_ns = t.longest_ns = ns;
     }
     ++t.count;
     t.total_ns += ns;
@@ -177,6 +215,7 @@ std::vector<KernelTotals> kernel_totals(const GpuEvents& gpu, const StringTable&
   }
   std::vector<KernelTotals> kernels;
   for (auto& [name, sums] : by_name) {
+    sums.totals.library = kernel_library(sums.totals.name);
     if (sums.totals.count > 1) {
       sums.totals.deviation_ns = std::sqrt(sums.squares / static_cast<double>(sums.totals.count - 1));
     }

@@ -20,6 +20,8 @@ std::vector<TimelineBin> timeline_bins(const RankTrace& trace);
 std::vector<std::vector<int32_t>> rows_by_step(const RankTrace& trace);
 std::vector<WorkTogether> work_together(const RankTrace& trace);
 LaunchTotals launch_totals(const RankTrace& trace);
+// What of the launches' delays and of the idle time the profiler's work on its buffers explains.
+void add_profiler_work(const RankTrace& trace, const HostEvents& host, const StringTable& strings, RankTables& tables);
 std::vector<KernelTotals> kernel_totals(const GpuEvents& gpu, const StringTable& strings);
 
 }  // namespace skewscope::summarize

@@ -30,11 +30,11 @@ std::vector<int32_t> next_around(const CallTree& tree, const Wanted& wanted) {
   return next;
 }
 
-// Per row: what it and all rows below it own. Children stand behind their parents: one pass backwards.
+// Per row: what it and all rows below it own. Children are behind their parents: one pass backwards.
 std::vector<int64_t> subtree_sums(const CallTree& tree, std::vector<int64_t> own);
 
 // Per row of HostEvents: what of its time no operator, call or annotation directly below it took; python frames and the
-// profiler's own rows stand between and take nothing, as in the profiler's own table.
+// profiler's own rows are between and take nothing, as in the profiler's own table.
 std::vector<int64_t> self_times(const HostEvents& host, const CallTree& tree);
 
 // Per row of GpuEvents: the operator that put it on the GPU, in HostEvents; the call itself where no operator is above

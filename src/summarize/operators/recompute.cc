@@ -1,11 +1,11 @@
 // Problem: checkpointed layers run forward twice, the second time during backward; both runs look alike.
 //
-// Idea: torch.utils.checkpoint runs the second time in functions of its own, which stand in the python stack:
+// Idea: torch.utils.checkpoint runs the second time in functions of its own, which are in the python stack:
 // "torch/utils/checkpoint.py(N): recompute_fn" (use_reentrant=False) and "…: backward" (use_reentrant=True, where the
 // backward pass proper follows within, in "torch/autograd/…: backward"). Every row below the first is recomputed, every
 // row below the second up to the third.
 //
-// Why it is right: parents stand before children, so a row's state follows from its parent's. Cost: linear, one
+// Why it is right: parents are before children, so a row's state follows from its parent's. Cost: linear, one
 // byte per row and one look at each distinct name.
 #include "recompute.h"
 

@@ -1,13 +1,13 @@
 // Problem: work is known of some operators (a convolution), time of the rows that those launched which it calls. Every
 // GPU row shall count for one operator only, the one whose work it does.
 //
-// Idea: from the roots of the call tree down, the first operator with known work stands for all that runs within it;
+// Idea: from the roots of the call tree down, the first operator with known work represents all that runs within it;
 // where there is none, the first that launches rows itself, unless an operator with known work runs below it. A node of
-// backward stands only for operators whose work is not known, as its own is known from the arguments of its forward.
+// backward represents only operators whose work is not known, as its own is known from the arguments of its forward.
 // What still launches rows on its own is left over and gets a row "<launcher>-><kernel>". (TraceLens'
 // unified_perf_summary.)
 //
-// Why it is right: parents stand before their children, so one pass hands down who stands for a row.
+// Why it is right: parents are before their children, so one pass hands down who represents a row.
 //
 // Cost: linear in host rows, sorting of GPU rows; the models run once per argument set.
 #include "work_sums.h"
@@ -81,7 +81,7 @@ std::vector<uint8_t> traits_of(const OperatorView& view) {
   return traits;
 }
 
-// Host row -> the operator that stands for it; -1: none.
+// Host row -> the operator that represents it; -1: none.
 std::vector<int32_t> standing_for(const OperatorView& view) {
   const std::vector<uint8_t> traits = traits_of(view);
   std::vector<int32_t> stands(traits.size(), -1);
@@ -99,7 +99,7 @@ std::vector<int32_t> standing_for(const OperatorView& view) {
 
 // One run of an operator, or one GPU row left over.
 struct Unit {
-  int32_t host_row = -1;  // that stands for it; its launcher where it is left over
+  int32_t host_row = -1;  // that represents it; its launcher where it is left over
   bool leftover = false;
   std::vector<int32_t> gpu_rows;  // in the order of the calls in the trace file
 };

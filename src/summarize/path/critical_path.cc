@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "path_walk.h"
+#include "src/summarize/gpu/profiler_work.h"
 #include "src/summarize/gpu/rank_tables.h"
 
 namespace skewscope::summarize {
@@ -69,14 +70,21 @@ PathWindow whole_trace(const OperatorView& view, int32_t busiest_thread) {
   return window;
 }
 
+// While these pass, the GPU has nothing to do.
+bool is_delay(PathKind kind) {
+  return kind == PathKind::launch_delay || kind == PathKind::kernel_delay || kind == PathKind::unexplained;
+}
+
 // Sums of parts by kind and name.
 class PathSums {
  public:
-  explicit PathSums(const OperatorView& view) : view_(view), met_(view.host().size(), false) {}
+  explicit PathSums(const OperatorView& view)
+      : view_(view), buffers_(view.host(), view.strings), met_(view.host().size(), false) {}
 
   void add(const PathPart& part) {
     const int64_t ns = part.end - part.start;
     of_step_[static_cast<size_t>(part.kind)] += ns;
+    if (is_delay(part.kind)) profiler_[static_cast<size_t>(part.kind)] += buffers_.covered_ns(part.start, part.end);
     if (ns == 0) return;
     Sum& sum = by_name_[{part.kind, name_of(part)}];
     sum.time_ns += ns;
@@ -90,11 +98,13 @@ class PathSums {
     for (size_t kind = 0; kind < kPathKinds; ++kind) {
       if (of_step_[kind] == 0) continue;
       path.kinds.push_back({window.step, window.start - view_.trace.first_event, length_ns, PathKind(kind),
-                            of_step_[kind], static_cast<double>(of_step_[kind]) / static_cast<double>(length_ns)});
+                            of_step_[kind], static_cast<double>(of_step_[kind]) / static_cast<double>(length_ns),
+                            profiler_[kind]});
     }
     std::stable_sort(path.kinds.begin() + static_cast<std::ptrdiff_t>(first), path.kinds.end(),
                      [](const PathKindRow& a, const PathKindRow& b) { return a.time_ns > b.time_ns; });
     of_step_ = {};
+    profiler_ = {};
   }
 
   void finish(CriticalPath& path) const {
@@ -129,7 +139,8 @@ class PathSums {
   }
 
   const OperatorView& view_;
-  std::array<int64_t, kPathKinds> of_step_{};
+  ProfilerBuffers buffers_;
+  std::array<int64_t, kPathKinds> of_step_{}, profiler_{};
   std::map<std::pair<PathKind, StringId>, Sum> by_name_;
   std::vector<bool> met_;
   int64_t all_ns_ = 0;

@@ -2,7 +2,7 @@
 // it, from the start of a row to the row before it, and where the thread did nothing, to the thread that it waited for.
 //
 // Idea: three links per row, made in one pass. Backward runs on a thread of its own while the thread that asked for it
-// stands still, and records nothing of that: threads are tied where one runs the backward of the other's operators, and
+// is idle, and records nothing of that: threads are linked where one runs the backward of the other's operators, and
 // a gap of one of them leads to what the other did in it.
 //
 // Why it is right: only rows that ran within the gap from start to end count. A thread that works at the same time has

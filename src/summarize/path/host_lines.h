@@ -8,7 +8,7 @@
 
 namespace skewscope::summarize {
 
-// Rows of HostEvents; only operators and calls stand in it. -1: none.
+// Rows of HostEvents; only operators and calls are in it. -1: none.
 class HostLines {
  public:
   explicit HostLines(const OperatorView& view, bool tied_threads = true);

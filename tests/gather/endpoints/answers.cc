@@ -7,6 +7,7 @@
 #include "src/gather/endpoints/pages.h"
 #include "src/gather/http/page_policy.h"
 #include "src/gather/http/response.h"
+#include "src/gather/kept/verdict.h"
 
 namespace skewscope::gather {
 namespace {
@@ -69,18 +70,41 @@ TEST_CASE("text from outside is no markup on a page") {
   CHECK(escaped("<b a=\"1\" c='2'>&") == "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;");
   JobState hostile = job_of("<script>alert(1)</script>");
   hostile.report = ReportState::failed;
-  CHECK(job_page(hostile, "<script>alert(2)</script>").body.find("<script") == std::string::npos);
-  CHECK(jobs_page({hostile}, false, true).body.find("<script") == std::string::npos);
+  CHECK(job_page({hostile, "<script>alert(3)</script>"}, {"<script>", "<script>", 1, 1}, "<script>alert(2)</script>")
+            .body.find("<script") == std::string::npos);
+  CHECK(jobs_page({{hostile, "<script>alert(3)</script>"}}, false, true).body.find("<script") == std::string::npos);
 }
 
 TEST_CASE("a job's page names its missing ranks and links the report once there is one") {
   JobState job = job_of("run");
-  CHECK(job_page(job, "").body.find("<dd>1, 3</dd>") != std::string::npos);
-  CHECK(job_page(job, "").body.find("report.html") == std::string::npos);
+  CHECK(job_page({job, ""}, {}, "").body.find("<dd>1, 3</dd>") != std::string::npos);
+  CHECK(job_page({job, ""}, {}, "").body.find("report.html") == std::string::npos);
   job.report_generation = 1;
   job.report = ReportState::partial;
-  CHECK(job_page(job, "").body.find("<a href=\"/v1/jobs/run/report.html\">Open report</a> (partial)") !=
+  CHECK(job_page({job, ""}, {}, "").body.find("<a href=\"/v1/jobs/run/report.html\">Open report</a> (partial)") !=
         std::string::npos);
+}
+
+TEST_CASE("the list of jobs links each report by what it says first") {
+  JobState job = job_of("run");
+  job.report_generation = 1;
+  job.report = ReportState::complete;
+  const std::string page = jobs_page({{job, "Rank 13 causes 36 % of all waiting."}}, false, false).body;
+  CHECK(page.find("<a href=\"/v1/jobs/run/report.html\">Open report: Rank 13 causes 36 % of all waiting.</a>") !=
+        std::string::npos);
+}
+
+TEST_CASE("a report's verdict is what follows its label in the summary, without its line breaks") {
+  CHECK(verdict_in_summary("Verdict    Rank 13 causes 36 % of\n           all waiting.\nWhy        kernels\n") ==
+        "Rank 13 causes 36 % of all waiting.");
+  CHECK(verdict_in_summary("Verdict    Nobody waits.\n\nJob        run\n") == "Nobody waits.");
+  CHECK(verdict_in_summary("Verdict    cut off here") == "cut off here");
+  CHECK(
+      verdict_in_summary("Hang       8 ranks, 8 dumps\nVerdict    Rank 1 did not\n           come.\nWhy        x\n") ==
+      "Rank 1 did not come.");
+  CHECK(verdict_in_summary("Base       a run of two\n").empty());
+  CHECK(verdict_in_summary("").empty());
+  CHECK(verdict_in_summary("Verdict    " + std::string(500, 'x')) == std::string(300, 'x') + "…");
 }
 
 TEST_CASE("a report that failed is not linked by its state, and says why it failed") {
@@ -88,7 +112,7 @@ TEST_CASE("a report that failed is not linked by its state, and says why it fail
   job.report = ReportState::failed;
   job.report_exit_code = 3;
   job.report_generation = 1;
-  const std::string page = job_page(job, "no trace can be read\n").body;
+  const std::string page = job_page({job, ""}, {}, "no trace can be read\n").body;
   CHECK(page.find("failed (<a href=\"/v1/jobs/run/report.html\">previous report</a>)") != std::string::npos);
   CHECK(page.find("<pre>no trace can be read\n</pre>") != std::string::npos);
   CHECK(page.find("href=\"/v1/jobs/run/report.log\"") != std::string::npos);
@@ -97,7 +121,7 @@ TEST_CASE("a report that failed is not linked by its state, and says why it fail
 TEST_CASE("a job that has received nothing shows no last byte") {
   JobState job = job_of("run");
   job.created = Time(std::chrono::seconds(1'700'000'000));
-  CHECK(job_page(job, "").body.find("<dt>Last byte</dt><dd>–</dd>") != std::string::npos);
+  CHECK(job_page({job, ""}, {}, "").body.find("<dt>Last byte</dt><dd>–</dd>") != std::string::npos);
 }
 
 TEST_CASE("a job's JSON has what its readers rely on") {

@@ -43,6 +43,7 @@ TEST_CASE("every address of the API leads to its endpoint") {
       {"GET /v1/jobs/j/report.json", Endpoint::report},
       {"GET /v1/jobs/j/report/3.html", Endpoint::report},
       {"GET /v1/jobs/j/report.log", Endpoint::report},
+      {"GET /v1/jobs/j/hang.html", Endpoint::report},
       {"GET /login", Endpoint::login},
       {"GET /", Endpoint::page_jobs},
       {"GET /jobs/j", Endpoint::page_job},

@@ -56,6 +56,31 @@ TEST_CASE("nothing is due before a rank has arrived, while a report runs, or whe
   CHECK(report_due(seen, kDeadlines) == std::nullopt);
 }
 
+JobState hanging(int last_dump) {
+  JobState job = job_of(8, 0);
+  job.dumps = 7;
+  job.arrivals = 7;
+  job.last_dump = second_at(last_dump);
+  return job;
+}
+
+TEST_CASE("dumps make a report due when they pause, whatever ranks of traces are missing") {
+  CHECK(report_due(hanging(1000), kDeadlines) == second_at(1030));
+}
+
+TEST_CASE("dumps that came after a report make it due again, and those that it knows do not hasten the next") {
+  JobState job = hanging(1000);
+  job.arrivals = 9;
+  job.reported_arrivals = 8;
+  job.reported_at = second_at(990);
+  CHECK(report_due(job, kDeadlines) == second_at(1030));
+  job.reported_at = second_at(1100);
+  job.report_took = seconds(10);
+  job.reported_arrivals = 8;
+  job.last_arrival = second_at(1200);
+  CHECK(report_due(job, kDeadlines) == second_at(1230));  // as of late ranks
+}
+
 TEST_CASE("after a partial report, late ranks make the next one due when they pause") {
   JobState job = job_of(8, 7);
   job.reported_arrivals = 6;
@@ -70,6 +95,28 @@ TEST_CASE("whatever is new to a report, the next waits for a pause, and for as l
   CHECK(report_due(job, kDeadlines) == second_at(1035));
   job.report_took = seconds(600);
   CHECK(report_due(job, kDeadlines) == second_at(1605));
+}
+
+TEST_CASE("the report of logs that grow is made again after a minute, and takes a tenth of the time at most") {
+  JobState job = job_of(8, 8);
+  job.grows = true;
+  job.arrivals = 100;
+  CHECK(report_due(job, kDeadlines) == second_at(1000));  // the first, once all ranks have begun
+  job.reported_arrivals = 60;
+  job.reported_at = second_at(1005);
+  job.report_took = seconds(2);
+  CHECK(report_due(job, kDeadlines) == second_at(1065));
+  job.report_took = seconds(100);
+  CHECK(report_due(job, kDeadlines) == second_at(1905));
+  job.arrivals = 60;
+  CHECK(report_due(job, kDeadlines) == std::nullopt);
+}
+
+TEST_CASE("logs that grow without a rank do not keep the report waiting for the end of their bytes") {
+  JobState job = job_of(8, 7);
+  job.grows = true;
+  job.created = second_at(100);
+  CHECK(report_due(job, kDeadlines) == second_at(1000));
 }
 
 TEST_CASE("a report that is to be tried again waits for as long as arrivals must pause") {

@@ -99,16 +99,23 @@ TEST_CASE("a clock that jumps a hundred times makes nothing old, and is kept in 
   CHECK(aging.seen("first").jumps.size() == 32);
 }
 
-// A spool whose clocks are the test's: `clock` and how long the machine has run.
+// A spool whose clocks are the test's: `clock` and how long the machine has run. A thread that asks for one and then
+// for the other sees both of one moment.
 struct Clocks : Spool {
   std::atomic<int64_t> ran{3600};
 
   explicit Clocks(const std::string& name) : Spool(name) {
-    options.running = [this] { return seconds(ran); };
+    options.now = [this] {
+      const std::lock_guard both(changing_);
+      ran_then_ = ran;
+      return Time(seconds(clock));
+    };
+    options.running = [] { return seconds(ran_then_); };
     options.boot = "first";
     open();
     REQUIRE(test::eventually([&] { return rows("clocks") == 1; }));
   }
+  ~Clocks() { close(); }
   // How many a table of the manifest has; the store is closed and opened.
   int rows(const std::string& table) {
     close();
@@ -121,6 +128,12 @@ struct Clocks : Spool {
     open();
     usleep(300'000);  // a sweep, which keeps them
     return out;
+  }
+  // That long passes, by both clocks at once.
+  void pass(seconds time) {
+    const std::lock_guard both(changing_);
+    clock += time.count();
+    ran += time.count();
   }
   void change(const char* statement) {
     close();
@@ -139,6 +152,11 @@ struct Clocks : Spool {
     job.last_byte = kThen;
     return !jobs_to_delete({job}, {}, store->aging()).empty();
   }
+
+ private:
+  std::mutex changing_;
+  inline static thread_local int64_t ran_then_ =
+      0;  // when this thread last asked for the other clock, as it does first
 };
 
 TEST_CASE("after a clock jump nothing is deleted for an hour, however often the daemon starts") {
@@ -151,19 +169,16 @@ TEST_CASE("after a clock jump nothing is deleted for an hour, however often the 
     CHECK_FALSE(spool.store->aging().may_delete());
     CHECK_FALSE(spool.would_delete_at_once());
   }
-  spool.clock += 3600;
-  spool.ran += 3600;
+  spool.pass(hours(1));
   spool.open();
   CHECK(spool.store->aging().may_delete());
   CHECK_FALSE(spool.would_delete_at_once());  // an hour and a minute have passed, not forty days
   SECTION("thirty-one days that are seen to pass count, across starts") {
     for (int day = 0; day < 31; ++day) {
-      spool.clock += 24 * 3600;
-      spool.ran += 24 * 3600;
+      spool.pass(hours(24));
       spool.open();
     }
-    spool.clock += 3600;  // too quick for what was seen to be kept: as after thirty-one days' absence
-    spool.ran += 3600;
+    spool.pass(hours(1));  // too quick for what was seen to be kept: as after thirty-one days' absence
     CHECK(spool.would_delete_at_once());
   }
 }
@@ -180,8 +195,7 @@ TEST_CASE("where what was seen of the clocks is damaged an hour is waited") {
     REQUIRE(spool.store);
   }
   CHECK_FALSE(spool.store->aging().may_delete());
-  spool.clock += 3600;
-  spool.ran += 3600;
+  spool.pass(hours(1));
   CHECK(spool.store->aging().may_delete());
 }
 

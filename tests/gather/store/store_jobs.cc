@@ -91,6 +91,41 @@ TEST_CASE("who makes a report learns which ranks are of which host, as the names
   CHECK(spool.ask().begin_report("train").value.hosts == "0 0 1 node1\n0 3 3 node2\n");
 }
 
+TEST_CASE("a file of several ranks counts for all of them, also after a start and when it is replaced") {
+  Spool spool("several_ranks");
+  spool.ask().put_job("train", ranks(8));
+  NewUpload upload = of_capture(0, 2, {});
+  upload.metadata.ranks = 4;
+  upload.metadata.filename = "node0@n17.sqlite";
+  const std::string bytes = "SQLite format 3";
+  NewUpload open = upload;
+  open.length = bytes.size();
+  const std::string id = spool.ask().create(open).value.id;
+  spool.ask().patch(id, 0, bytes.substr(0, 4));
+  spool.open();  // in the middle of the upload
+  REQUIRE(spool.ask().patch(id, 4, bytes.substr(4)).refusal == Refusal::none);
+  spool.ask().put("train", 7, kTrace);
+  const auto check = [&] {
+    const JobState job = *spool.store->job("train");
+    CHECK(job.arrived == 5);
+    CHECK(job.missing_ranks == std::vector<int>{0, 1, 6});
+    CHECK(std::filesystem::exists(spool.folder.path / "jobs/train/ranks/c0000/r00002+4.sqlite"));
+  };
+  check();
+  spool.open();
+  check();
+  upload.metadata.ranks = 5;
+  upload.metadata.replace = true;
+  spool.ask().put(upload, bytes + " again");
+  CHECK(spool.store->job("train")->missing_ranks == std::vector<int>{0, 1});
+  CHECK_FALSE(std::filesystem::exists(spool.folder.path / "jobs/train/ranks/c0000/r00002+4.sqlite"));
+  upload = of_capture(0, 0, {});
+  upload.metadata.ranks = 3;  // 2 is in the other file, too
+  spool.ask().put(upload, kTrace);
+  CHECK(spool.store->job("train")->arrived == 8);
+  CHECK(spool.ask().begin_report("train").value.hosts == "0 2 6 n17\n");
+}
+
 TEST_CASE("a report is partial while fewer captures have begun than were told") {
   Spool spool("captures_told");
   JobSettings settings = ranks(1);

@@ -45,7 +45,6 @@ TEST_CASE("a trace of another profiler is named, with the next step, although it
         "Ascend");
   names(R"({"traceEvents":[{"ph":"X","tid":2,"pid":2,"name":"gemm","cat":"gpu_op","ts":7.5,"dur":1.2,"args":{}}]})",
         "unitrace");
-  names(R"({"rocprofiler-sdk-tool":[{"metadata":{"pid":1},"buffer_records":{"kernel_dispatch":[]}}]})", "rocprof");
   names(R"({"traceEvents":[{"ts":5,"ph":"X","name":"hipLaunchKernel","pid":2,"tid":1,"dur":7,
         "args":{"BeginNs":"5000","EndNs":"12000"}}]})",
         "rocprof");
@@ -61,7 +60,7 @@ TEST_CASE("documents that lie beside traces are named") {
   names(R"({"version": "2.5", "pg_config": {}, "pg_status": {}, "entries": [{"profiling_name": "nccl:all_reduce"}]})",
         "flight recorder");
   names("\x80\x04\x95\x10\x00\x00\x00"s, "pickle");
-  names(R"({"header":{"rank":0},"metadata":{"inspector_output_format_version":"v4.0"},"coll_perf":{}})", "NCCL");
+  names(R"({"type":"ProfilerLifecycle","func":"ProfilerInit","rank":3,"details":{"nranks":4}})", "NCCL");
   names("[[1, 2, 3], [4, 5, 6]]", "memory timeline");
   names(R"({"nodes": [{"id": 1, "ctrl_deps": 1}], "schema": "1.1.1"})", "execution trace");
   names(R"({"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[]})", "speedscope");
@@ -85,7 +84,6 @@ TEST_CASE("what hides a trace is named with how to uncover it") {
   names(kernel("k", "1", "1") + "\n" + kernel("k", "2", "1") + "\n", "jq -s");
   names("<!DOCTYPE html><html><body>404</body></html>", "fetch the file again");
   names("version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 12345\n", "git lfs pull");
-  names("\n\x10\x08\x01\x12\x0c/device:GPU:0"s, "XLA");
   names("\n\x30\x40\x01\x50\x02"s, "Perfetto");
 }
 
@@ -109,7 +107,6 @@ TEST_CASE("a name alone tells what is not opened") {
     return format == nullptr ? std::string() : std::string(format->name);
   };
   CHECK_THAT(named("report1.nsys-rep"), Catch::Matchers::Contains("Nsight"));
-  CHECK_THAT(named("host.xplane.pb"), Catch::Matchers::Contains("JAX"));
   CHECK_THAT(named("traces.tar.gz"), Catch::Matchers::Contains("archive"));
   CHECK_THAT(named("rank3.pt.trace.json.tmp"), Catch::Matchers::Contains("not finished"));
   CHECK(named("rank3.json.gz").empty());

@@ -113,9 +113,9 @@ TEST_CASE("an empty gzip file and an empty file are empty, with a finding") {
 
 TEST_CASE("a file that cannot be opened is no trace, with the reason") {
   MemoryBudget budget(0);
-  const FileContent missing = TraceReaders().read("/nonexistent/trace.json", budget).value();
+  const FileContent missing = std::move(TraceReaders().read("/nonexistent/trace.json", budget).value().front());
   CHECK(missing.kind == ContentKind::not_a_trace);
   CHECK(count_of(missing, "unreadable-file") == 1);
-  const FileContent folder = TraceReaders().read("/", budget).value();
+  const FileContent folder = std::move(TraceReaders().read("/", budget).value().front());
   CHECK(count_of(folder, "unreadable-file") == 1);
 }

@@ -299,7 +299,7 @@ TEST_CASE("a limit on memory stops the reading with an error that says what to d
   for (int i = 0; i < 1000; i++) events += ",\n" + kernel("k" + std::to_string(i), "5", "1");
   const TempFile file(trace_of(events));
   MemoryBudget budget(10000);
-  const Result<FileContent> result = TraceReaders().read(file.path(), budget);
+  const Result<std::vector<FileContent>> result = TraceReaders().read(file.path(), budget);
   REQUIRE_FALSE(result.ok());
   CHECK(result.error().kind == ErrorKind::resource_limit);
   CHECK(result.error().message.find("--memory-limit") != std::string::npos);
@@ -350,7 +350,7 @@ TEST_CASE("a named pipe or a device in place of a trace is unreadable, and nobod
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   for (const std::string& path : {pipe, std::string("/dev/zero")}) {
     MemoryBudget budget(0);
-    const FileContent content = TraceReaders().read(path, budget).value();
+    const FileContent content = std::move(TraceReaders().read(path, budget).value().front());
     CHECK(content.kind == ContentKind::not_a_trace);
     CHECK(count_of(content, "unreadable-file") == 1);
   }

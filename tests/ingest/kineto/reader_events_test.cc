@@ -24,12 +24,12 @@ constexpr const char* kCollective =
 
 TEST_CASE("a trace of Kineto is known by its keys, and other JSON is one only where no format is surer") {
   const KinetoReader reader;
-  CHECK(reader.recognise("\xef\xbb\xbf{\"schemaVersion\": 1,") == Recognition::yes);
-  CHECK(reader.recognise("{\"traceEvents\": [") == Recognition::yes);
-  CHECK(reader.recognise(" [{\"ph\": \"X\"") == Recognition::perhaps);
-  CHECK(reader.recognise("{\"nodes\": [") == Recognition::perhaps);
-  CHECK(reader.recognise("<html>") == Recognition::no);
-  CHECK(reader.recognise("") == Recognition::no);
+  CHECK(reader.recognise("trace.json", "\xef\xbb\xbf{\"schemaVersion\": 1,") == Recognition::yes);
+  CHECK(reader.recognise("trace.json", "{\"traceEvents\": [") == Recognition::yes);
+  CHECK(reader.recognise("trace.json", " [{\"ph\": \"X\"") == Recognition::perhaps);
+  CHECK(reader.recognise("trace.json", "{\"nodes\": [") == Recognition::perhaps);
+  CHECK(reader.recognise("trace.json", "<html>") == Recognition::no);
+  CHECK(reader.recognise("trace.json", "") == Recognition::no);
 }
 
 TEST_CASE("every spelling of a GPU category since 2020 is a GPU row") {

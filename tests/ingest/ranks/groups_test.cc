@@ -33,7 +33,7 @@ std::vector<int32_t> members(const Communicator& c) {
 
 ProcessGroup config(const std::string& name, const std::vector<int64_t>& ranks) {
   const int64_t size = static_cast<int64_t>(ranks.size());
-  return {name, "", size, RankRuns(ranks), ""};
+  return {name, "", size, RankRuns(ranks), -1, ""};
 }
 
 std::string first_30(int64_t start, int64_t stride) {

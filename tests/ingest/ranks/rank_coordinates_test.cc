@@ -128,7 +128,7 @@ TEST_CASE("captures of one process, one after the other, share coordinates and r
 TEST_CASE("a group of the process that lacks the rank refutes the coordinates of all files") {
   std::vector<RankEvidence> evidence = files(kTwoByTwo, 4);
   CHECK(ranks_of(resolve_all(evidence)) == std::vector<int32_t>{0, 2, 1, 3});
-  evidence[1].distributed.groups.push_back({"tp", "", 2, {2, 3}, ""});
+  evidence[1].distributed.groups.push_back({"tp", "", 2, {2, 3}, -1, ""});
   CHECK(ranks_of(resolve_all(evidence)) == std::vector<int32_t>{0, 2, 1, 3});
   evidence[2].call_groups.push_back({0, 2});  // the launcher numbers pp fastest
   const ResolvedRanks ranks = resolve_all(evidence);

@@ -7,6 +7,7 @@
 #include "src/ingest/ranks/rank_overrides.h"
 
 using skewscope::ErrorKind;
+using skewscope::RankEvidence;
 using skewscope::ingest::RankOverrides;
 
 namespace {
@@ -27,17 +28,43 @@ class MapFile {
   std::filesystem::path path_;
 };
 
+RankEvidence called(const std::string& path) {
+  RankEvidence file;
+  file.file = path;
+  return file;
+}
+
+// Of a file of several ranks.
+RankEvidence part(const std::string& path, const std::string& name, int32_t place) {
+  RankEvidence file = called(path + "#" + name);
+  file.part = name;
+  file.place = place;
+  return file;
+}
+
 }  // namespace
+
+TEST_CASE("a row or a number for a file of several ranks says the first, a row for a part its own") {
+  const MapFile map("node1.sqlite,8,node1\nnode2.sqlite#pid77,3\n");
+  const auto overrides = RankOverrides::make(map.path(), "node(?<rank>[0-9]+)");
+  REQUIRE(overrides.ok());
+  CHECK(overrides.value().from_map(part("a/node1.sqlite", "pid40", 0)) == 8);
+  CHECK(overrides.value().from_map(part("a/node1.sqlite", "pid41", 1)) == 9);
+  CHECK(overrides.value().host_from_map(part("a/node1.sqlite", "pid41", 1)) == "node1");
+  CHECK(overrides.value().from_map(part("a/node2.sqlite", "pid77", 1)) == 3);
+  CHECK(overrides.value().from_map(part("a/node2.sqlite", "pid78", 2)) == -1);
+  CHECK(overrides.value().from_regex(part("a/node2.sqlite", "pid78", 2)) == 4);
+}
 
 TEST_CASE("a rank map answers by path, then by file name") {
   const MapFile map("path,rank\n a/x.json , 3\n\"b,c.json\",5\r\ny.json,7\n\n");
   const auto overrides = RankOverrides::make(map.path(), "");
   REQUIRE(overrides.ok());
-  CHECK(overrides.value().from_map("a/x.json") == 3);
-  CHECK(overrides.value().from_map("./a/x.json") == 3);
-  CHECK(overrides.value().from_map("somewhere/b,c.json") == 5);
-  CHECK(overrides.value().from_map("deep/er/y.json") == 7);
-  CHECK(overrides.value().from_map("other/x.json") == -1);
+  CHECK(overrides.value().from_map(called("a/x.json")) == 3);
+  CHECK(overrides.value().from_map(called("./a/x.json")) == 3);
+  CHECK(overrides.value().from_map(called("somewhere/b,c.json")) == 5);
+  CHECK(overrides.value().from_map(called("deep/er/y.json")) == 7);
+  CHECK(overrides.value().from_map(called("other/x.json")) == -1);
 }
 
 TEST_CASE("a rank map that cannot be read or understood is a usage error that names the line") {
@@ -54,7 +81,7 @@ TEST_CASE("a regex gives the rank by its named group, wherever the group stands"
   const auto rank_by = [](const char* pattern, const char* path) {
     const auto overrides = RankOverrides::make("", pattern);
     REQUIRE(overrides.ok());
-    return overrides.value().from_regex(path);
+    return overrides.value().from_regex(called(path));
   };
   CHECK(rank_by("gpu(?P<rank>\\d+)", "job/gpu12.json") == 12);
   CHECK(rank_by("gpu(?<rank>[0-9]+)", "job/gpu12.json") == 12);
@@ -73,7 +100,7 @@ TEST_CASE("a regex without a group named rank, or that is none, is a usage error
 TEST_CASE("a path as long as the system allows does not exhaust the stack") {
   const auto overrides = RankOverrides::make("", "(.|x)*(?P<rank>\\d+)");
   REQUIRE(overrides.ok());
-  CHECK(overrides.value().from_regex(std::string(1'000'000, 'a') + "7") == -1);
+  CHECK(overrides.value().from_regex(called(std::string(1'000'000, 'a') + "7")) == -1);
 }
 
 TEST_CASE("a rank map that is a folder or a device is a usage error") {
@@ -89,20 +116,20 @@ TEST_CASE("a map with hosts says both, with a heading or without, and may leave 
   const MapFile headed("path,rank,host\n/a/x.json,3,node17\n\"b,c.json\",5,7\ny.json,,node-2.example.com\nz.json,1,\n");
   const auto overrides = RankOverrides::make(headed.path(), "");
   REQUIRE(overrides.ok());
-  CHECK(overrides.value().from_map("/a/x.json") == 3);
-  CHECK(overrides.value().host_from_map("/a/x.json") == "node17");
-  CHECK(overrides.value().from_map("b,c.json") == 5);
-  CHECK(overrides.value().host_from_map("b,c.json") == "7");
-  CHECK(overrides.value().from_map("deep/y.json") == -1);
-  CHECK(overrides.value().host_from_map("deep/y.json") == "node-2.example.com");
-  CHECK(overrides.value().from_map("z.json") == 1);
-  CHECK(overrides.value().host_from_map("z.json").empty());
+  CHECK(overrides.value().from_map(called("/a/x.json")) == 3);
+  CHECK(overrides.value().host_from_map(called("/a/x.json")) == "node17");
+  CHECK(overrides.value().from_map(called("b,c.json")) == 5);
+  CHECK(overrides.value().host_from_map(called("b,c.json")) == "7");
+  CHECK(overrides.value().from_map(called("deep/y.json")) == -1);
+  CHECK(overrides.value().host_from_map(called("deep/y.json")) == "node-2.example.com");
+  CHECK(overrides.value().from_map(called("z.json")) == 1);
+  CHECK(overrides.value().host_from_map(called("z.json")).empty());
   const MapFile bare("x.json,3,node17\nb,c.json,5\n");
   const auto mixed = RankOverrides::make(bare.path(), "");
   REQUIRE(mixed.ok());
-  CHECK(mixed.value().host_from_map("x.json") == "node17");
-  CHECK(mixed.value().from_map("b,c.json") == 5);
-  CHECK(mixed.value().host_from_map("b,c.json").empty());
+  CHECK(mixed.value().host_from_map(called("x.json")) == "node17");
+  CHECK(mixed.value().from_map(called("b,c.json")) == 5);
+  CHECK(mixed.value().host_from_map(called("b,c.json")).empty());
 }
 
 TEST_CASE("a map whose host is no name, or that gives a file two hosts, is refused with its line") {

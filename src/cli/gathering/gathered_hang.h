@@ -1,0 +1,21 @@
+// A report process makes this of a job's flight recorder dumps.
+#pragma once
+
+#include <optional>
+
+#include "skewscope/base/exchange.h"
+#include "skewscope/gather.h"
+#include "src/cli/process/exit_code.h"
+
+namespace skewscope::cli {
+
+struct Gathered {
+  bool traces = false;
+  std::vector<KeptDump> dumps;  // of the last incident
+};
+Gathered gathered_in(const std::string& folder);
+
+// hang/ in the report directory; where there are no traces, the report directory itself says the same.
+ExitCode make_hang(const ReportTask& task, const Gathered& gathered, const std::string& command);
+
+}  // namespace skewscope::cli

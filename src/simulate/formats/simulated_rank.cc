@@ -1,0 +1,47 @@
+#include "simulated_rank.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "ascend_file.h"
+#include "inspector_log.h"
+#include "nsys_file.h"
+#include "rocpd_file.h"
+#include "xplane_file.h"
+
+namespace skewscope::simulate {
+namespace {
+
+constexpr std::array kNodeFormats = {
+    NodeFormat{"nsys", ".sqlite", write_nsys_file, nsys_part},
+    NodeFormat{"xplane", ".xplane.pb", write_xplane_file, xplane_part},
+    NodeFormat{"ascend", ".db", write_ascend_file, nullptr, ascend_file_name},
+    NodeFormat{"rocpd", ".db", write_rocpd_file, nullptr, rocpd_file_name},
+    NodeFormat{"nccl-inspector", ".log", write_inspector_log, nullptr, inspector_log_name},
+    NodeFormat{"nccl-inspector-durations", ".log", write_inspector_durations, nullptr, inspector_log_name}};
+
+}  // namespace
+
+const NodeFormat* node_format(const std::string& name) {
+  for (const NodeFormat& format : kNodeFormats) {
+    if (name == format.name) return &format;
+  }
+  return nullptr;
+}
+
+std::string name_of_node_file(const NodeFormat& format, int32_t node) {
+  return "node" + std::to_string(node) + format.suffix;
+}
+
+bool is_name_of_node_file(const std::string& name) {
+  constexpr std::string_view kHead = "node";
+  const size_t digits = name.find_first_not_of("0123456789", kHead.size());
+  if (!name.starts_with(kHead) || digits == std::string::npos || digits == kHead.size()) return false;
+  return std::any_of(kNodeFormats.begin(), kNodeFormats.end(), [&](const NodeFormat& format) {
+    const std::string rest = name.substr(digits);
+    return format.own_file == nullptr ? rest == format.suffix : rest.ends_with(format.suffix);
+  });
+}
+
+}  // namespace skewscope::simulate

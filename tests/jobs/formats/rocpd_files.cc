@@ -1,0 +1,158 @@
+// One simulated job, as rocprofv3 would have recorded it and as torch.profiler did. rocpd names no group and no size:
+// collectives are matched by order and ends, which is right or not done.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "skewscope/correlate.h"
+#include "skewscope/ingest/make_digests.h"
+#include "skewscope/report.h"
+#include "skewscope/simulate.h"
+#include "tests/temporary_folder.h"
+
+using namespace skewscope;
+using skewscope::test::Folder;
+
+namespace {
+
+SimulateOptions job_of_rocprof() {
+  SimulateOptions options;
+  options.steps = 5;
+  options.layers = 4;
+  options.clock_offset_ms = 5;
+  options.slow_ranks = {{5, 1.3}};
+  options.cpu_rows_per_kernel = 0;
+  return options;
+}
+
+SimulateOptions one_group_of_rocprof() {
+  SimulateOptions options = job_of_rocprof();
+  options.tp = 1;
+  return options;
+}
+
+JobReport report_of_simulated(SimulateOptions options, const std::string& format) {
+  const Folder folder("rocpd_job");
+  options.directory = folder.path.string();
+  options.format = format;
+  REQUIRE(simulate_job(options).ok());
+  StageTimer timer;
+  Result<JobReport> report = correlate({folder.path.string()}, {}, timer);
+  REQUIRE(report.ok());
+  return std::move(report).value();
+}
+
+// The k-th call of a rank, in the order of time.
+using CallOfRank = std::pair<int32_t, size_t>;
+struct SplitCall {
+  int64_t wait_ns = -1, transfer_ns = -1, step = -1;
+  CollectiveKind op = CollectiveKind::unknown;
+};
+struct MatchedCalls {
+  std::set<std::set<CallOfRank>> instances;
+  std::map<CallOfRank, SplitCall> calls;
+};
+
+MatchedCalls matched_calls(const JobReport& report) {
+  std::map<int32_t, std::vector<std::pair<int64_t, const JobReport::CallRow*>>> of_rank;  // null: in no instance
+  for (const JobReport::CallRow& call : report.calls) of_rank[call.rank].emplace_back(call.start_ns, &call);
+  for (const JobReport::UnmatchedRow& call : report.unmatched) of_rank[call.rank].emplace_back(call.start_ns, nullptr);
+  std::map<int32_t, std::set<CallOfRank>> members;
+  MatchedCalls matched;
+  for (auto& [rank, calls] : of_rank) {
+    std::sort(calls.begin(), calls.end());
+    for (size_t k = 0; k < calls.size(); ++k) {
+      const JobReport::CallRow* const call = calls[k].second;
+      if (call == nullptr) continue;
+      members[call->instance].insert({rank, k});
+      matched.calls[{rank, k}] = {call->wait_ns, call->transfer_ns, call->step, call->op};
+    }
+  }
+  for (auto& [instance, calls] : members) matched.instances.insert(std::move(calls));
+  return matched;
+}
+
+// Figures of ranks that no clock and no group is in.
+nlohmann::json ranks_without_clocks(const JobReport& report) {
+  nlohmann::json ranks = nlohmann::json::parse(to_json(report, {})).at("ranks");
+  for (nlohmann::json& rank : ranks) {
+    for (const char* const key : {"wait_ns", "transfer_ns", "exposed_wait_ns", "exposed_transfer_ns", "delay_caused_ns",
+                                  "late_count", "instant_calls_saved_ns"})
+      rank.erase(key);
+  }
+  return ranks;
+}
+
+}  // namespace
+
+TEST_CASE("files of rocprofv3 give the calls, waits and steps of the Kineto traces of the same job") {
+  SimulateOptions sharded = one_group_of_rocprof();
+  sharded.fsdp = true;
+  for (const SimulateOptions& options : {one_group_of_rocprof(), sharded}) {
+    const JobReport kineto = report_of_simulated(options, ""), rocpd = report_of_simulated(options, "rocpd");
+    CHECK(rocpd.matching.unmatched == 0);
+    CHECK(ranks_without_clocks(rocpd) == ranks_without_clocks(kineto));
+    const MatchedCalls a = matched_calls(rocpd), b = matched_calls(kineto);
+    CHECK(a.instances == b.instances);
+    REQUIRE(a.calls.size() == b.calls.size());
+    int64_t most_ns = 0;
+    for (const auto& [place, call] : b.calls) {
+      const SplitCall& other = a.calls.at(place);
+      REQUIRE(other.step == call.step);
+      REQUIRE(other.op == call.op);
+      most_ns =
+          std::max({most_ns, std::abs(other.wait_ns - call.wait_ns), std::abs(other.transfer_ns - call.transfer_ns)});
+    }
+    CHECK(most_ns < 1000);  // clocks are known to 3 us in both
+  }
+}
+
+TEST_CASE("of groups that rocpd does not name, each match is one of Kineto's, and the others are said to have none") {
+  SimulateOptions pipeline = job_of_rocprof();
+  pipeline.tp = pipeline.pp = 2;
+  pipeline.micro_batches = 4;
+  for (const SimulateOptions& options : {job_of_rocprof(), pipeline}) {
+    const JobReport kineto = report_of_simulated(options, ""), rocpd = report_of_simulated(options, "rocpd");
+    CHECK(rocpd.matching.calls == kineto.matching.calls);
+    CHECK(rocpd.matching.matched > rocpd.matching.calls / 2);
+    CHECK(rocpd.matching.matched + rocpd.matching.unmatched == rocpd.matching.calls);
+    const MatchedCalls found = matched_calls(rocpd), known = matched_calls(kineto);
+    CHECK(
+        std::includes(known.instances.begin(), known.instances.end(), found.instances.begin(), found.instances.end()));
+  }
+}
+
+TEST_CASE("what rocpd does not tell is not there: names of groups, sizes and types of calls") {
+  const JobReport rocpd = report_of_simulated(one_group_of_rocprof(), "rocpd");
+  REQUIRE_FALSE(rocpd.calls.empty());
+  for (const JobReport::CallRow& call : rocpd.calls) {
+    REQUIRE(call.bytes == 0);
+    REQUIRE(call.dtype == "unknown");
+  }
+}
+
+TEST_CASE("digests of rocprofv3's files give their report") {
+  const Folder job("rocpd_files"), digests("rocpd_digests");
+  SimulateOptions options = one_group_of_rocprof();
+  options.directory = job.path.string();
+  options.format = "rocpd";
+  REQUIRE(simulate_job(options).ok());
+  const auto files = discover_files({job.path.string()});
+  REQUIRE(files.ok());
+  CHECK(files.value().size() == 8);
+  REQUIRE(make_digests(files.value(), digests.path.string(), false, {}).ok());
+  StageTimer timer;
+  const Result<JobReport> from_files = correlate({job.path.string()}, {}, timer);
+  const Result<JobReport> from_digests = correlate({digests.path.string()}, {}, timer);
+  REQUIRE(from_files.ok());
+  REQUIRE(from_digests.ok());
+  for (const char* const part : {"ranks", "collectives", "steps", "clocks", "verdict", "losses"}) {
+    CHECK(nlohmann::json::parse(to_json(from_files.value(), {})).at(part) ==
+          nlohmann::json::parse(to_json(from_digests.value(), {})).at(part));
+  }
+}
