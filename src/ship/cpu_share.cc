@@ -37,7 +37,8 @@ CpuShare::Nanoseconds CpuShare::due(Nanoseconds used, Moment now) {
   credit_ = std::min(credit_, scaled(milliseconds(100), share_));
   used_ = used;
   asked_ = now;
-  return credit_.count() < 0 ? scaled(-credit_, 1 / share_) : Nanoseconds(0);
+  if (credit_.count() >= 0) return Nanoseconds(0);
+  return std::max<Nanoseconds>(scaled(-credit_, 1 / share_), milliseconds(20));
 }
 
 bool CpuShare::rest(const std::function<bool()>& go_on, Nanoseconds used_elsewhere) {

@@ -23,7 +23,8 @@ class CpuShare {
   // since this was called last. False as soon as `go_on` says so.
   bool rest(const std::function<bool()>& go_on, Nanoseconds used_elsewhere = Nanoseconds(0));
 
-  // How long to rest after `used` in all. A tenth of a second of idleness is saved up, no more.
+  // How long to rest after `used` in all: nothing, or 20 ms and more, for waking takes some of the share itself. A
+  // tenth of a second of idleness is saved up, no more.
   Nanoseconds due(Nanoseconds used, Moment now);
 
  private:
