@@ -15,6 +15,7 @@
 
 #include "skewscope/digest.h"
 #include "skewscope/ingest/whole_trace.h"
+#include "src/ingest/ascend/profile_files.h"
 #include "src/ingest/content/memory_budget.h"
 #include "src/ingest/digests/digest_file.h"
 #include "src/ingest/ranks/file_name_host.h"
@@ -184,6 +185,10 @@ Result<FileCheck> check_file(const std::string& file, const std::string& named, 
   const Result<ingest::RankOverrides> overrides = ingest::RankOverrides::make("", options.rank_regex);
   if (!overrides.ok()) return overrides.error();
   FileCheck check;
+  if (ingest::profile_file(named) == ingest::ProfileFile::results) {
+    check.problem = "what an analysis made of Ascend profiles, no trace of a rank";
+    return check;
+  }
   std::vector<RankEvidence> evidence;
   const Result<bool> digest = begins_as_digest(file);
   if (!digest.ok()) return digest.error();

@@ -118,3 +118,12 @@ TEST_CASE("what only other files could confirm is no rank") {
   CHECK_FALSE(file.check("/traces/node.1694128201545.pt.trace.json").rank.known());
   CHECK(file.check("/traces/trace.json").world_size == 0);
 }
+
+TEST_CASE("what an analysis made of profiles is no rank's trace, and says so") {
+  for (const char* name : {"cluster_communication.json", "communication_group.json"}) {
+    const FileCheck check = Written(name, R"({"collective":{}})").check();
+    CHECK_FALSE(check.whole);
+    CHECK_FALSE(check.may_grow);
+    CHECK(check.problem == "what an analysis made of Ascend profiles, no trace of a rank");
+  }
+}
