@@ -34,7 +34,7 @@ constexpr int64_t kStampStepNs = 250;    // of communication.json: a double of m
 constexpr int64_t kSameStampNs = 1'000;  // two stamps of one call differ by less
 
 std::string file_beside(const std::string& file, const char* name) {
-  const fs::path folder = fs::path(file).parent_path();
+  const fs::path folder = fs::path(place_of(file)).parent_path();
   std::error_code failed;
   for (const char* compression : {"", ".gz", ".zst"}) {
     std::string path = (folder / (std::string(name) + compression)).string();

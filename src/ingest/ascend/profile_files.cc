@@ -61,6 +61,13 @@ std::string first_in_folder(const fs::path& folder, const Fits& fits) {
 
 }  // namespace
 
+std::string place_of(const std::string& file) {
+  std::error_code failed;
+  if (!fs::is_symlink(file, failed)) return file;
+  const fs::path place = fs::canonical(file, failed);
+  return failed ? file : place.string();
+}
+
 std::string main_file_of(const std::string& side_file) {
   fs::path folder = fs::path(side_file).parent_path();
   std::error_code failed;
@@ -72,13 +79,13 @@ std::string main_file_of(const std::string& side_file) {
 }
 
 ProfileFile profile_file(const std::string& file) {
-  const fs::path path(file);
+  const fs::path path(place_of(file));
   const std::string name = uncompressed_name(path.filename().string());
   if (is_result_name(name)) return ProfileFile::results;
   if (is_rank_database(name)) return ProfileFile::main;
   const bool known = is_timeline_name(name) || is_calls_name(name) || is_side_name(name);
   if (!known) return ProfileFile::none;
-  const std::string main = main_file_of(file);
+  const std::string main = main_file_of(path.string());
   if (main.empty()) return ProfileFile::none;
   std::error_code failed;
   return fs::equivalent(main, path, failed) ? ProfileFile::main : ProfileFile::side;

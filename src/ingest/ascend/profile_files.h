@@ -13,6 +13,10 @@ enum class ProfileFile : uint8_t {
   results,  // of an analysis of ranks, which is made of their traces
 };
 
+// Where the file is that this path leads to by links or as a descriptor (/proc/self/fd/N): there lie its neighbours. As
+// given where nothing is known of it.
+std::string place_of(const std::string& file);
+
 // By name and neighbours: of a rank's folder, ascend_pytorch_profiler_<rank>.db is the main file where there is one,
 // else trace_view.json, else communication.json.
 ProfileFile profile_file(const std::string& file);

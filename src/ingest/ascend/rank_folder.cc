@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hccl_name.h"
+#include "profile_files.h"
 #include "src/ingest/text/number_text.h"
 
 namespace skewscope::ingest {
@@ -98,7 +99,7 @@ void read_folder_name(const std::string& name, FileContent& content) {
 }  // namespace
 
 fs::path rank_folder_of(const std::string& file) {
-  const fs::path folder = fs::path(file).parent_path();
+  const fs::path folder = fs::path(place_of(file)).parent_path();
   return folder.filename() == "ASCEND_PROFILER_OUTPUT" ? folder.parent_path() : folder;
 }
 

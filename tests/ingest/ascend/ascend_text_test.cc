@@ -1,8 +1,12 @@
 // Folders of one rank, each file written here.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 #include "profile_folder.h"
 #include "skewscope/ingest.h"
+#include "skewscope/ingest/whole_trace.h"
 
 using namespace skewscope;          // NOLINT
 using namespace skewscope::ingest;  // NOLINT
@@ -132,6 +136,25 @@ TEST_CASE("of a rank's folder the main file alone is a trace, and the others are
   const std::string timeline = profile.put("trace_view.json", "[]");
   CHECK(discover_files({profile.root()}).value() == std::vector<std::string>{timeline});
   CHECK(has_finding(read_profile(calls), "other-format"));
+}
+
+TEST_CASE("a profile that is handed on as an open file is read with the files around it") {
+  const ProfileFolder profile("handed_on");
+  profile.write("profiler_info_1.json", "{}");
+  profile.write("profiler_metadata.json", kMetadata);
+  const std::string calls =
+      profile.put("communication.json", calls_json("", timed_call(kCall, "1764246877816276", "1", "0")));
+  profile.put("kernel_details.csv",
+              std::string(kHeader) + "13,7,3,MatMul,MatMul,AI_CORE,1764246877816000.000\t,10.5,\n");
+  const int open_file = open(calls.c_str(), O_RDONLY);
+  REQUIRE(open_file >= 0);
+  const std::string held = "/proc/self/fd/" + std::to_string(open_file);
+  CHECK(check_file(held, calls, {"", false, 0, {}}).value().rank == Rank(1));
+  const FileContent content = read_profile(held);
+  close(open_file);
+  CHECK(content.distributed.rank == 1);
+  CHECK(content.gpu.size() == read_profile(calls).gpu.size());
+  CHECK(content.gpu.size() == 2);
 }
 
 TEST_CASE("results of an analysis are named and are no trace") {
