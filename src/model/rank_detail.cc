@@ -43,7 +43,7 @@ std::string check_gpu(const RankDetail& detail, const RankTrace& trace) {
     if (gpu.caller[i] >= 0 && detail.host.kind[static_cast<size_t>(gpu.caller[i])] != HostKind::call) {
       return at_row("caller that is no runtime call", i);
     }
-    if ((gpu.caller[i] < 0) != (trace.gpu.launch[i] < 0)) return at_row("caller without launch, or launch without", i);
+    if (gpu.caller[i] >= 0 && trace.gpu.launch[i] < 0) return at_row("caller without launch", i);
     if (!in_range(gpu.shape[i], detail.shapes.size())) return at_row("kernel shape out of range", i);
     if (!in_range(gpu.operation[i], detail.operations.size())) return at_row("device operation out of range", i);
   }

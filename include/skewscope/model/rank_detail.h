@@ -76,7 +76,7 @@ struct DeviceOperation {
 
 // Next to GpuEvents: row = row there.
 struct GpuDetails {
-  std::vector<int32_t> caller;     // row in HostEvents of the call that launched it; -1: none in the trace
+  std::vector<int32_t> caller;     // row in HostEvents of the call that launched it; -1: the tracer made no row of it
   std::vector<int32_t> place;      // index in traceEvents
   std::vector<int32_t> shape;      // row in RankDetail::shapes; -1: none (copies, fills)
   std::vector<int32_t> operation;  // row in RankDetail::operations; -1: none
