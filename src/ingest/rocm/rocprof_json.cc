@@ -127,12 +127,14 @@ class RocprofReading {
     RocmProcess process;
     for (auto field : object) {
       std::string_view key;
-      if (field.unescaped_key().get(key) != simdjson::SUCCESS) return false;
-      if (key == "pid") process.process = integer_of(field.value());
+      ondemand::value value;
+      if (field.unescaped_key().get(key) != simdjson::SUCCESS || field.value().get(value) != simdjson::SUCCESS)
+        return false;
+      if (key == "pid") process.process = integer_of(value);
       if (key == "node") {
         ondemand::object node;
         std::string_view host;
-        if (field.value().get_object().get(node) == simdjson::SUCCESS &&
+        if (value.get_object().get(node) == simdjson::SUCCESS &&
             node["hostname"].get_string().get(host) == simdjson::SUCCESS) {
           process.host = host;
         }
@@ -140,7 +142,7 @@ class RocprofReading {
       if (key == "environment") {
         ondemand::object environment;
         std::string_view text;
-        if (field.value().get_object().get(environment) == simdjson::SUCCESS &&
+        if (value.get_object().get(environment) == simdjson::SUCCESS &&
             environment.raw_json().get(text) == simdjson::SUCCESS) {
           RocmProcess told = process_of_environment(text);
           process.rank = told.rank;
@@ -159,11 +161,13 @@ class RocprofReading {
     std::string name;
     for (auto field : object) {
       std::string_view key, text;
-      if (field.unescaped_key().get(key) != simdjson::SUCCESS) return false;
-      if (key == "id") handle = handle_of(field.value());
-      if (key == "type") type = integer_of(field.value());
-      if (key == "logical_node_type_id") index = integer_of(field.value());
-      if (key == "product_name" && field.value().get_string().get(text) == simdjson::SUCCESS) name = text;
+      ondemand::value value;
+      if (field.unescaped_key().get(key) != simdjson::SUCCESS || field.value().get(value) != simdjson::SUCCESS)
+        return false;
+      if (key == "id") handle = handle_of(value);
+      if (key == "type") type = integer_of(value);
+      if (key == "logical_node_type_id") index = integer_of(value);
+      if (key == "product_name" && value.get_string().get(text) == simdjson::SUCCESS) name = text;
     }
     if (type != kGpu || index < 0 || index >= kMostGpus) return true;
     gpus_[handle] = static_cast<int32_t>(index);
@@ -193,10 +197,12 @@ class RocprofReading {
     std::string name;
     for (auto field : object) {
       std::string_view key, text;
-      if (field.unescaped_key().get(key) != simdjson::SUCCESS) return false;
-      if (key == "kernel_id") id = integer_of(field.value());
+      ondemand::value value;
+      if (field.unescaped_key().get(key) != simdjson::SUCCESS || field.value().get(value) != simdjson::SUCCESS)
+        return false;
+      if (key == "kernel_id") id = integer_of(value);
       const bool named = key == "formatted_kernel_name" || (name.empty() && key == "kernel_name");
-      if (named && field.value().get_string().get(text) == simdjson::SUCCESS && !text.empty()) name = text;
+      if (named && value.get_string().get(text) == simdjson::SUCCESS && !text.empty()) name = text;
     }
     if (id >= 0) kernels_[id] = std::move(name);
     return true;
@@ -237,22 +243,29 @@ class RocprofReading {
     for (auto field : info) {
       std::string_view key;
       if (field.unescaped_key().get(key) != simdjson::SUCCESS) return false;
-      if (key == "agent_id") record.agent = handle_of(field.value());
-      if (key == "kernel_id") record.kernel = integer_of(field.value());
-      if (key == "grid_size") read_size(field.value(), record.grid);
-      if (key == "workgroup_size") read_size(field.value(), record.group);
+      ondemand::value fact;
+      if (field.value().get(fact) != simdjson::SUCCESS) return false;
+      if (key == "agent_id") record.agent = handle_of(fact);
+      if (key == "kernel_id") record.kernel = integer_of(fact);
+      if (key == "grid_size" && !read_size(fact, record.grid)) return false;
+      if (key == "workgroup_size" && !read_size(fact, record.group)) return false;
     }
     return true;
   }
 
-  static void read_size(ondemand::value value, DispatchGrids::Size& size) {
+  static bool read_size(ondemand::value value, DispatchGrids::Size& size) {
     ondemand::object object;
-    if (value.get_object().get(object) != simdjson::SUCCESS) return;
-    for (size_t i = 0; i < size.size(); ++i) {
-      constexpr std::array<const char*, 3> kSides = {"x", "y", "z"};
+    if (value.get_object().get(object) != simdjson::SUCCESS) return true;
+    for (auto field : object) {
+      std::string_view key;
       ondemand::value side;
-      if (object[kSides[i]].get(side) == simdjson::SUCCESS) size[i] = integer_of(side);
+      if (field.unescaped_key().get(key) != simdjson::SUCCESS || field.value().get(side) != simdjson::SUCCESS)
+        return false;
+      constexpr std::string_view kSides = "xyz";
+      const size_t at = key.size() == 1 ? kSides.find(key) : kSides.npos;
+      if (at != kSides.npos) size[at] = integer_of(side);
     }
+    return true;
   }
 
   bool keep(size_t path, const Record& record) {
