@@ -33,7 +33,7 @@ Result<ReadDumps> read_flight_dumps(const std::vector<std::string>& paths, const
 // its rank.
 HangReport find_hang(const std::vector<FlightDump>& dumps, int32_t world_size = 0);
 
-// What a terminal shows: at most 15 lines.
+// The report for a terminal, at most 15 lines.
 std::string hang_summary(const HangReport& report, size_t columns, bool color);
 // Schema "skewscope.hang/1".
 struct HangStamp {

@@ -61,11 +61,11 @@ struct IngestOptions {
 Result<std::vector<std::string>> discover_files(const std::vector<std::string>& paths, Exchange& exchange = alone(),
                                                 std::vector<Error>* unlisted = nullptr);
 
-// Where the trace of this name (RankTrace::file) is read from: "capture.sqlite" for its part "capture.sqlite#pid4242".
-// What exists under its literal name is no part.
+// The file from which the trace of this name (RankTrace::file) is read: "capture.sqlite" for its part
+// "capture.sqlite#pid4242". A name under which a file exists is that file.
 std::string file_of_part(const std::string& name);
 
-// What `skewscope inspect` says of one file, or of one rank in a file of several.
+// One row of `skewscope inspect`: a file, or one rank of a file of several.
 struct FileSummary {
   std::string file;
   std::string format;       // "kineto json", "not a rank: merged trace", "unreadable", …

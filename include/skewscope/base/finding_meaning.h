@@ -1,4 +1,4 @@
-// What is said of a kind of finding: a row of finding_codes.h.
+// A FindingMeaning says what a kind of finding means: it is a row of finding_codes.h.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a terminal shows: at most 15 lines, whatever the width. The verdict comes first and is never cut.
+// A terminal shows at most 15 lines, whatever its width. The verdict comes first and is never cut.
 #include <fmt/format.h>
 
 #include <algorithm>

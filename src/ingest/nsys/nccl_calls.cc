@@ -27,28 +27,11 @@ const char* pytorch_name(CollectiveKind kind) {
       return "_reduce_scatter_base";
     case CollectiveKind::all_to_all:
       return "all_to_allv";
-    case CollectiveKind::broadcast:
-      return "broadcast";
-    case CollectiveKind::reduce:
-      return "reduce";
-    case CollectiveKind::gather:
-      return "gather";
-    case CollectiveKind::scatter:
-      return "scatter";
-    case CollectiveKind::barrier:
-      return "barrier";
-    case CollectiveKind::send:
-      return "send";
-    case CollectiveKind::recv:
-      return "recv";
-    case CollectiveKind::send_recv:
-      return "send_recv";
-    case CollectiveKind::coalesced:
-      return "coalesced";
     case CollectiveKind::unknown:
-      break;
+      return "";
+    default:
+      return to_string(kind);
   }
-  return "";
 }
 
 constexpr int64_t kMostParts = 4096;

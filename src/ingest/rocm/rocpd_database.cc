@@ -255,13 +255,6 @@ class RocpdDatabase : public SqliteFormat {
     }
     return parts.take(kRocpdFormat, events, defects.to_findings(database.file()));
   }
-  // Which GPUs a process used, only its rows tell: they are read, of which there are fewer than of a trace's text.
-  std::vector<FileContent> read_heads(const Database& database) const override {
-    MemoryBudget unlimited(0);
-    const ReaderSettings settings;
-    Result<std::vector<FileContent>> contents = read(database, settings, unlimited);
-    return contents.ok() ? std::move(contents.value()) : std::vector<FileContent>(1);
-  }
   const char* format() const override { return kRocpdFormat; }
 };
 

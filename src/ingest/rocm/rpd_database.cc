@@ -142,12 +142,6 @@ class RpdDatabase : public SqliteFormat {
     if (parts.over_budget()) return parts.error();
     return parts.take(kRpdFormat, reading.events(), defects.to_findings(database.file()));
   }
-  std::vector<FileContent> read_heads(const Database& database) const override {
-    MemoryBudget unlimited(0);
-    const ReaderSettings settings;
-    Result<std::vector<FileContent>> contents = read(database, settings, unlimited);
-    return contents.ok() ? std::move(contents.value()) : std::vector<FileContent>(1);
-  }
   const char* format() const override { return kRpdFormat; }
 };
 

@@ -107,13 +107,13 @@ double Statement::real(int column) const { return sqlite3_column_double(statemen
 
 std::string_view Statement::text(int column) const {
   const unsigned char* text = sqlite3_column_text(statement_.get(), column);
-  if (text == nullptr) return {};
+  if (text == nullptr) return "";
   return {reinterpret_cast<const char*>(text), static_cast<size_t>(sqlite3_column_bytes(statement_.get(), column))};
 }
 
 std::string_view Statement::bytes(int column) const {
   const void* blob = sqlite3_column_blob(statement_.get(), column);
-  if (blob == nullptr) return {};
+  if (blob == nullptr) return "";
   return {static_cast<const char*>(blob), static_cast<size_t>(sqlite3_column_bytes(statement_.get(), column))};
 }
 

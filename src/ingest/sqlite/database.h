@@ -33,7 +33,7 @@ class Statement {
   bool is_integer(int column) const;
   int64_t integer(int column) const;
   double real(int column) const;
-  // Until the next row; "" for null.
+  // Until the next row; "" for null, of which data() is no null pointer: parsers copy from it.
   std::string_view text(int column) const;
   std::string_view bytes(int column) const;
 

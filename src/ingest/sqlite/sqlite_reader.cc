@@ -72,6 +72,12 @@ Result<std::vector<FileContent>> SqliteReader::read_heads(const std::string& fil
 
 }  // namespace
 
+std::vector<FileContent> SqliteFormat::read_heads(const Database& database) const {
+  MemoryBudget unlimited(0);
+  Result<std::vector<FileContent>> contents = read(database, ReaderSettings(), unlimited);
+  return contents.ok() ? std::move(contents.value()) : std::vector<FileContent>(1);
+}
+
 std::unique_ptr<TraceReader> make_sqlite_reader(std::vector<std::unique_ptr<SqliteFormat>> formats,
                                                 const ReaderSettings& settings) {
   return std::make_unique<SqliteReader>(std::move(formats), settings);

@@ -19,8 +19,8 @@ class SqliteFormat {
   // As TraceReader::read; format, compression and bytes are filled in by the caller.
   virtual Result<std::vector<FileContent>> read(const Database& database, const ReaderSettings& settings,
                                                 MemoryBudget& budget) const = 0;
-  // As TraceReader::read_heads.
-  virtual std::vector<FileContent> read_heads(const Database& database) const = 0;
+  // As TraceReader::read_heads. A format whose rows alone say which ranks there are has all of it read.
+  virtual std::vector<FileContent> read_heads(const Database& database) const;
   virtual const char* format() const = 0;  // "nsight systems sqlite"
 };
 

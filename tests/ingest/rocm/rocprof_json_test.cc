@@ -106,6 +106,25 @@ TEST_CASE("agents, kernels, names and numbers of rocprofv3 that are none crash n
   CHECK(content.distributed.rank == -1);
 }
 
+TEST_CASE("whatever byte of a kernel's record is another one, the records around it are read") {
+  const std::string sizes = R"(, "grid_size": {"x": 64, "y": 1, "z": 1}, "workgroup_size": {"x": 8, "y": 1, "z": 1})";
+  std::string whole = dispatch(2000, 2500);
+  whole.insert(whole.find("}, \"stream_id\""), sizes);
+  RocprofLists lists;
+  for (const char other : {':', ',', 'x', ' '}) {
+    for (size_t at = 1; at + 1 < whole.size(); ++at) {
+      if (std::string_view("\"{}[]").find(whole[at]) != std::string_view::npos)
+        continue;  // it decides where records end
+      std::string damaged = whole;
+      damaged[at] = other;
+      lists.dispatches = dispatch(1000, 1100) + "," + damaged + "," + dispatch(2600, 2700);
+      const FileContent content = std::move(read_rocprof(rocprof_text(lists)).front());
+      REQUIRE(content.gpu.size() >= 2);
+      CHECK(content.gpu[0].start.ns == 1000);
+    }
+  }
+}
+
 TEST_CASE("a document of rocprofv3 that is cut keeps the rows that are whole, and says so") {
   RocprofLists lists;
   lists.dispatches = dispatch(2000, 2500) + "," + dispatch(2600, 2700, 9);

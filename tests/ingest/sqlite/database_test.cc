@@ -50,6 +50,7 @@ TEST_CASE("rows come in the order of the file, and a value of another type is sa
   CHECK_FALSE(rows.is_integer(0));
   CHECK(rows.integer(0) == 0);
   CHECK(rows.text(1).empty());
+  CHECK(rows.text(1).data() != nullptr);
   CHECK_FALSE(rows.next());
   CHECK_FALSE(rows.damaged());
 }
