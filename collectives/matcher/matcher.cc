@@ -137,8 +137,8 @@ bool match_by_key(const std::vector<MemberCalls>& members, MatchMethod by, Candi
 
 // ---- by time --------------------------------------------------------------------------------------------------------
 
-// Where nothing aligns the members, each would be laid over each: after so many tries in vain per member the rest is
-// left as ambiguous.
+// Members that nothing aligns would each be compared with every other: after so many failed tries for each member the
+// rest is left as ambiguous.
 constexpr size_t kMostTries = 64;
 
 // Whether these are messages that ends joined across steps: buffered ones, whose ends met others'.
