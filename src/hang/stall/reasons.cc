@@ -115,11 +115,12 @@ Culprit describe_missing(const Evidence& evidence, int32_t rank, int32_t witness
   Culprit culprit = begin(evidence, rank, late.always ? CulpritKind::late : CulpritKind::missing, Certainty::likely);
   set_standing(evidence, culprit, witness);
   const size_t came = group_at(evidence, there.group).members.size() - there.missing.size() - there.without_dump.size();
-  culprit.reason = there.seq < 0
-                       ? fmt::format("rank {} is in {}, whose other end it did not enter; it is in no call itself",
-                                     witness, standing_words(evidence, witness))
-                       : fmt::format("{} entered {}, it did not; it is in no call itself", in_numbers(came),
-                                     standing_words(evidence, witness));
+  culprit.reason =
+      there.seq < 0
+          ? fmt::format("rank {} is in {}, whose other end this rank did not enter, nor is it in another call", witness,
+                        standing_words(evidence, witness))
+          : fmt::format("{} entered {}; this rank did not, nor is it in another call", in_numbers(came),
+                        standing_words(evidence, witness));
   if (late.always) {
     culprit.reason += fmt::format("; before that it was last in {} of {} calls, typically by {}",
                                   human_percent(late.last_share), late.calls, human_duration(late.late_ns));
@@ -205,7 +206,7 @@ Culprit describe_left_out(const Evidence& evidence, int32_t rank, int32_t group)
   const Member* own = group_at(evidence, group).member(rank);
   set_call(evidence, culprit, group, own->entered, operation_of(group_at(evidence, group), own->entered));
   culprit.reason = fmt::format(
-      "it made the same last call as others, but entered only {} calls of {}, fewer than they: it left one out",
+      "its last call is that of the others, but it entered only {} calls of {}, fewer than they: it skipped one",
       own->entered, group_words(group_at(evidence, group)));
   return culprit;
 }
@@ -238,7 +239,8 @@ Culprit describe_mismatch(const Evidence& evidence, int32_t rank, const Mismatch
                                look(*own->dump, *call),
                                mismatch.undecided ? "another" : in_numbers(static_cast<size_t>(mismatch.like_others)),
                                look(*their_dump, *theirs));
-  if (mismatch.left_out) culprit.reason += "; the others entered that next, so that it seems to have left one out";
+  if (mismatch.left_out)
+    culprit.reason += "; the others entered that one next, so this rank seems to have skipped a call";
   return culprit;
 }
 

@@ -13,7 +13,7 @@
 namespace skewscope {
 namespace {
 
-constexpr size_t kMostLines = 15, kLabel = 11, kLeastColumns = 60, kMostWhy = 3;
+constexpr size_t kMostLines = 15, kLabel = 11, kLeastColumns = 60, kMostWhy = 3, kShownLinks = 3;
 
 struct Block {
   std::string label;
@@ -28,6 +28,12 @@ std::string few_ranks(const std::vector<int32_t>& ranks) {
   if (all.size() <= 24) return all;
   const size_t end = all.rfind(',', 20);
   return fmt::format("{} ranks ({}, ..)", ranks.size(), all.substr(0, end == std::string::npos ? 20 : end));
+}
+
+std::string named_ranks(const std::vector<int32_t>& ranks) {
+  std::string few = few_ranks(ranks);
+  if (few.ends_with(')')) return few;
+  return (ranks.size() == 1 ? "rank " : "ranks ") + few;
 }
 
 std::string count_words(const HangReport& report) {
@@ -61,13 +67,14 @@ std::vector<std::string> last_texts(const HangReport& report) {
 
 std::vector<std::string> chain_texts(const HangReport& report) {
   std::string text;
-  for (size_t i = 0; i < std::min<size_t>(report.chain.size(), 4); ++i) {
+  for (size_t i = 0; i < std::min(report.chain.size(), kShownLinks); ++i) {
     const HangLink& link = report.chain[i];
-    text += fmt::format("{}{} in {} for {}", text.empty() ? "" : "; ", few_ranks(link.ranks), hang::link_words(link),
-                        few_ranks(link.waits_for));
+    text += fmt::format("{}{} for {} in {}", text.empty() ? "" : "; ", named_ranks(link.ranks),
+                        named_ranks(link.waits_for), hang::link_words(link));
   }
   if (text.empty()) return {};
-  if (report.chain.size() > 4) text += fmt::format("; {} more", report.chain.size() - 4);
+  if (report.chain.size() > kShownLinks)
+    text += fmt::format("; {} more in hang.json", report.chain.size() - kShownLinks);
   return {text};
 }
 
@@ -100,7 +107,7 @@ std::string hang_summary(const HangReport& report, size_t columns, bool color) {
   const std::vector<std::string> why = why_texts(report), last = last_texts(report), chain = chain_texts(report);
   std::vector<std::string> tail;
   if (!last.empty()) add({"Last seen", last, 2}, columns, color, tail);
-  if (!chain.empty()) add({"Waiting", chain, 3}, columns, color, tail);
+  if (!chain.empty()) add({"Waiting", chain, 4}, columns, color, tail);
   if (!report.problems.empty()) {
     add({"Files", {fmt::format("{} could not be used: {}", report.problems.size(), report.problems.front())}, 1},
         columns, color, tail);

@@ -102,8 +102,8 @@ std::string next_of(const HangReport& report) {
     case CulpritKind::missing:
     case CulpritKind::late:
       return fmt::format(
-          "py-spy dump of rank {} on its host says where it is{}; its log and a data loader, a checkpoint or a "
-          "lock come first",
+          "run py-spy dump on the process of rank {}: it shows where the host stands{}; read its log, and look at data "
+          "loader, checkpoint and locks",
           first.rank, place);
     case CulpritKind::mismatch:
       return first.stack.empty()
@@ -114,7 +114,7 @@ std::string next_of(const HangReport& report) {
                  : fmt::format("compare the stacks of both sides in hang.json: rank {} was in {}", first.rank,
                                frame.empty() ? first.stack.front() : frame);
     case CulpritKind::no_dump:
-      return fmt::format("see whether the process of rank {} lives; its log, dmesg (OOM, Xid) and its host come first",
+      return fmt::format("see whether the process of rank {} lives: read its log and its host's dmesg (OOM, Xid)",
                          first.rank);
     case CulpritKind::stuck:
       return fmt::format(
