@@ -9,8 +9,8 @@ namespace {
 constexpr size_t kLongestHost = 253;       // RFC 1035
 constexpr std::ptrdiff_t kLeastStamp = 9;  // digits of a time in a name
 
-constexpr std::string_view kSuffixes[] = {".digest", ".gz",      ".zst", ".json",   ".trace", ".pt",
-                                          ".sqlite", ".sqlite3", ".pb",  ".xplane", ".rpd",   ".log"};
+constexpr std::string_view kSuffixes[] = {".digest",  ".gz", ".zst",    ".json", ".trace", ".pt", ".sqlite",
+                                          ".sqlite3", ".pb", ".xplane", ".rpd",  ".log",   ".db", ".pftrace"};
 
 bool is_digit(unsigned char c) { return std::isdigit(c) != 0; }
 

@@ -9,6 +9,9 @@ TEST_CASE("the host behind the @ of a file's name ends at the next _ or where th
   CHECK(host_behind_at("rank3@gpu-04.example.com.json") == "gpu-04.example.com");
   CHECK(host_behind_at("worker@node17.1694128201545.pt.trace.json") == "node17");
   CHECK(host_behind_at("trace@node17.json.gz.digest") == "node17");
+  CHECK(host_behind_at("rank3@node17.pftrace.gz") == "node17");
+  CHECK(host_behind_at("rank3@node17.rpd") == "node17");
+  CHECK(host_behind_at("4242@node17_results.db") == "node17");
   CHECK(host_behind_at("user@mail@node2.json") == "node2");
 }
 

@@ -48,6 +48,7 @@ constexpr std::array kKeys = {
     NamedKey{"Dst Rank", FactKey::destination},
     NamedKey{"Src Rank", FactKey::source},
     NamedKey{"Seq", FactKey::seq},
+    NamedKey{"Comms Id", FactKey::comms_id},
     NamedKey{"In split size", FactKey::in_split},
     NamedKey{"Out split size", FactKey::out_split},
     NamedKey{"Python id", FactKey::python},
@@ -127,6 +128,7 @@ constexpr std::array kCallNumbers = {
     FactOf<CallFacts, int64_t>{FactKey::destination, &CallFacts::peer},
     FactOf<CallFacts, int64_t>{FactKey::source, &CallFacts::peer},
     FactOf<CallFacts, int64_t>{FactKey::seq, &CallFacts::seq},
+    FactOf<CallFacts, int64_t>{FactKey::comms_id, &CallFacts::comms_id},
 };
 constexpr std::array kOperandTexts = {
     FactOf<OperatorFacts, StringId>{FactKey::input_dims, &OperatorFacts::dims},
@@ -176,7 +178,9 @@ StringId FactTables::intern(std::string_view text) {
 int64_t FactValue::integer() const {
   int64_t value = -1;
   if (is_number) return number;
-  return is_text && read_integer(text, value) ? value : -1;
+  uint64_t bits = 0;
+  if (!is_text || read_integer(text, value)) return value;
+  return read_unsigned(text, bits) ? static_cast<int64_t>(bits) : -1;
 }
 
 void FactGatherer::begin() {

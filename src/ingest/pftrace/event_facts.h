@@ -42,6 +42,7 @@ enum class FactKey : uint8_t {
   destination,
   source,
   seq,
+  comms_id,
   in_split,
   out_split,
   input_dims,
@@ -73,6 +74,7 @@ struct CallFacts {
   StringId collective, dtype, group_name, group_description, group_ranks, in_split, out_split;
   int64_t in_elements = -1, out_elements = -1, group_size = -1, rank = -1, rank_start = -1, rank_stride = -1, peer = -1,
           seq = -1;
+  int64_t comms_id = 0;  // bits of the unsigned number; 0: none
 };
 
 // Texts of "Input Dims" and its like, as JSON.
@@ -111,7 +113,7 @@ struct FactValue {
   int64_t number = -1;
   std::string_view text;
 
-  // Also of a text of digits.
+  // Also of a text of digits; the bits of a number that is unsigned.
   int64_t integer() const;
 };
 

@@ -47,6 +47,7 @@ class TraceRows::Part {
     args.in_elements = facts.in_elements;
     args.out_elements = facts.out_elements;
     args.seq = facts.seq;
+    args.comms_id = static_cast<uint64_t>(facts.comms_id);
     const int32_t added = rows.add(args);
     if (facts.in_split.known() || facts.out_split.known())
       rows.content().splits.push_back({added, name(facts.in_split), name(facts.out_split)});

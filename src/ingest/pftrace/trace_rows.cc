@@ -108,8 +108,9 @@ const TraceRows::NameFacts& TraceRows::name_facts(StringId name) {
   facts.optimizer = is_optimizer_step(text);
   facts.is_call_of_runtime = is_name_of_runtime(text);
   facts.of_collective = is_collective_range(text) || is_collective_op(text);
-  facts.is_operator = text.find("::") != std::string_view::npos;
   facts.module = text.starts_with(kModuleHead) ? text.substr(kModuleHead.size()) : module_of_annotation(text);
+  const bool range_of_fsdp = text.starts_with("FSDP::"sv);
+  facts.is_operator = !range_of_fsdp && (text.find("::") != std::string_view::npos || is_collective_op(text));
   return facts;
 }
 

@@ -15,6 +15,7 @@
 
 #include "rccl_calls.h"
 #include "rocm_parts.h"
+#include "rocprof_record.h"
 #include "src/ingest/content/defects.h"
 #include "src/ingest/content/no_trace.h"
 #include "src/ingest/content/row_names.h"
@@ -28,39 +29,15 @@ namespace ondemand = simdjson::ondemand;
 
 constexpr const char* kRocprofFormat = "rocprofv3 json";
 
-enum Path : size_t { kMetadata, kAgent, kNames, kSymbol, kDispatch, kHipApi, kRcclApi, kCopy };
+enum Path : size_t { kMetadata, kAgent, kNames, kMarkerName, kSymbol, kDispatch, kHipApi, kRcclApi, kMarker, kCopy };
 
 std::vector<std::string> paths() {
   const std::string tool = "rocprofiler-sdk-tool/";
   const std::string records = tool + "buffer_records/";
-  return {tool + "metadata",
-          tool + "agents",
-          tool + "strings/buffer_records",
-          tool + "kernel_symbols",
-          records + "kernel_dispatch",
-          records + "hip_api",
-          records + "rccl_api",
+  return {tool + "metadata",           tool + "agents",         tool + "strings/buffer_records",
+          tool + "strings/marker_api", tool + "kernel_symbols", records + "kernel_dispatch",
+          records + "hip_api",         records + "rccl_api",    records + "marker_api",
           records + "memory_copy"};
-}
-
-// What rows of all kinds have in common.
-struct Record {
-  int64_t start_ns = -1, end_ns = -1, kind = -1, operation = -1, thread = 0, correlation = -1;
-  int64_t agent = -1, kernel = -1, stream = -1, source_agent = -1, bytes = -1;
-  DispatchGrids::Size grid{}, group{};
-};
-
-int64_t integer_of(ondemand::value value) {
-  int64_t number = -1;
-  return value.get_int64().get(number) == simdjson::SUCCESS ? number : -1;
-}
-
-// {"handle": 37946}, or the number.
-int64_t handle_of(ondemand::value value) {
-  ondemand::object object;
-  if (value.get_object().get(object) != simdjson::SUCCESS) return integer_of(value);
-  ondemand::value handle;
-  return object["handle"].get(handle) == simdjson::SUCCESS ? integer_of(handle) : -1;
 }
 
 class RocprofReading {
@@ -83,7 +60,9 @@ class RocprofReading {
   void add_calls() {
     for (const Call& call : calls_) {
       parts_.of_process(call.process, [&](RowCollector& part) {
-        if (!call.collective.empty()) {
+        if (call.step >= 0) {
+          part.content().steps.push_back({call.start, call.duration_ns, call.step, call.thread});
+        } else if (!call.collective.empty()) {
           add_rccl_call(call.collective, call.start, call.duration_ns, call.thread, part);
         } else if (call.waits) {
           part.content().syncs.push_back({call.start, call.duration_ns, false, call.of_device, call.thread});
@@ -111,11 +90,13 @@ class RocprofReading {
         return read_agent(object);
       case kNames:
         return read_names(object);
+      case kMarkerName:
+        return read_marker_name(object);
       case kSymbol:
         return read_symbol(object);
       default:
-        Record record;
-        return read_record(object, record) && keep(path, record);
+        RocprofRecord record;
+        return read_rocprof_record(object, record) && keep(path, record);
     }
   }
 
@@ -124,6 +105,8 @@ class RocprofReading {
     ++process_;
     gpus_.clear();
     kernels_.clear();
+    operations_.clear();
+    steps_.clear();
     RocmProcess process;
     for (auto field : object) {
       std::string_view key;
@@ -192,6 +175,21 @@ class RocprofReading {
     return true;
   }
 
+  // {"key": 7, "value": "ProfilerStep#3"}; of the ranges that are marked only steps are kept.
+  bool read_marker_name(ondemand::object object) {
+    int64_t correlation = -1, step = -1;
+    for (auto field : object) {
+      std::string_view key, text;
+      ondemand::value value;
+      if (field.unescaped_key().get(key) != simdjson::SUCCESS || field.value().get(value) != simdjson::SUCCESS)
+        return false;
+      if (key == "key") correlation = integer_of(value);
+      if (key == "value" && value.get_string().get(text) == simdjson::SUCCESS) step = profiler_step(text);
+    }
+    if (correlation >= 0 && step >= 0) steps_[correlation] = step;
+    return true;
+  }
+
   bool read_symbol(ondemand::object object) {
     int64_t id = -1;
     std::string name;
@@ -208,67 +206,7 @@ class RocprofReading {
     return true;
   }
 
-  bool read_record(ondemand::object object, Record& record) {
-    for (auto field : object) {
-      std::string_view key;
-      if (field.unescaped_key().get(key) != simdjson::SUCCESS) return false;
-      ondemand::value value;
-      if (field.value().get(value) != simdjson::SUCCESS) return false;
-      if (key == "start_timestamp") record.start_ns = integer_of(value);
-      if (key == "end_timestamp") record.end_ns = integer_of(value);
-      if (key == "kind") record.kind = integer_of(value);
-      if (key == "operation") record.operation = integer_of(value);
-      if (key == "thread_id") record.thread = integer_of(value);
-      if (key == "bytes") record.bytes = integer_of(value);
-      if (key == "stream_id") record.stream = handle_of(value);
-      if (key == "dst_agent_id") record.agent = handle_of(value);
-      if (key == "src_agent_id") record.source_agent = handle_of(value);
-      if (key == "correlation_id" && !read_correlation(value, record)) return false;
-      if (key == "dispatch_info" && !read_dispatch(value, record)) return false;
-    }
-    return true;
-  }
-
-  static bool read_correlation(ondemand::value value, Record& record) {
-    ondemand::object ids;
-    ondemand::value id;
-    if (value.get_object().get(ids) != simdjson::SUCCESS) return true;
-    if (ids["internal"].get(id) == simdjson::SUCCESS) record.correlation = integer_of(id);
-    return true;
-  }
-
-  static bool read_dispatch(ondemand::value value, Record& record) {
-    ondemand::object info;
-    if (value.get_object().get(info) != simdjson::SUCCESS) return true;
-    for (auto field : info) {
-      std::string_view key;
-      if (field.unescaped_key().get(key) != simdjson::SUCCESS) return false;
-      ondemand::value fact;
-      if (field.value().get(fact) != simdjson::SUCCESS) return false;
-      if (key == "agent_id") record.agent = handle_of(fact);
-      if (key == "kernel_id") record.kernel = integer_of(fact);
-      if (key == "grid_size" && !read_size(fact, record.grid)) return false;
-      if (key == "workgroup_size" && !read_size(fact, record.group)) return false;
-    }
-    return true;
-  }
-
-  static bool read_size(ondemand::value value, DispatchGrids::Size& size) {
-    ondemand::object object;
-    if (value.get_object().get(object) != simdjson::SUCCESS) return true;
-    for (auto field : object) {
-      std::string_view key;
-      ondemand::value side;
-      if (field.unescaped_key().get(key) != simdjson::SUCCESS || field.value().get(side) != simdjson::SUCCESS)
-        return false;
-      constexpr std::string_view kSides = "xyz";
-      const size_t at = key.size() == 1 ? kSides.find(key) : kSides.npos;
-      if (at != kSides.npos) size[at] = integer_of(side);
-    }
-    return true;
-  }
-
-  bool keep(size_t path, const Record& record) {
+  bool keep(size_t path, const RocprofRecord& record) {
     if (record.start_ns < 0 || record.start_ns > kFurthestNs || record.end_ns > kFurthestNs) return false;
     if (record.end_ns < record.start_ns) defects_.add(Defect::negative_duration, -1);
     ++events_;
@@ -276,13 +214,15 @@ class RocprofReading {
     const int64_t duration_ns = record.end_ns > record.start_ns ? record.end_ns - record.start_ns : 0;
     if (path == kDispatch || path == kCopy) {
       keep_row(path == kCopy, record, start, duration_ns);
+    } else if (path == kMarker) {
+      keep_step(record, start, duration_ns);
     } else {
       keep_call(record, start, duration_ns);
     }
     return true;
   }
 
-  void keep_row(bool copy, const Record& record, LocalNs start, int64_t duration_ns) {
+  void keep_row(bool copy, const RocprofRecord& record, LocalNs start, int64_t duration_ns) {
     const auto to = gpus_.find(record.agent), from = gpus_.find(record.source_agent);
     const int32_t gpu = to != gpus_.end() ? to->second : from != gpus_.end() ? from->second : 0;
     RowCollector& part = parts_.part(process_, gpu);
@@ -302,7 +242,7 @@ class RocprofReading {
   }
 
   // Calls come behind rows or ahead of them: kept until the rows are there.
-  void keep_call(const Record& record, LocalNs start, int64_t duration_ns) {
+  void keep_call(const RocprofRecord& record, LocalNs start, int64_t duration_ns) {
     const std::string_view name = name_of(record);
     const std::string_view collective = collective_of_rccl(name);
     if (collective.empty() && never_launches(name) && !synchronizes(name)) return;
@@ -310,7 +250,20 @@ class RocprofReading {
                       synchronizes(name), waits_for_device(name), role_of_launch(name)});
   }
 
-  std::string_view name_of(const Record& record) const {
+  // A range; a mark (roctxMarkA) is an instant.
+  void keep_step(const RocprofRecord& record, LocalNs start, int64_t duration_ns) {
+    const auto step = steps_.find(record.correlation);
+    if (step == steps_.end() || duration_ns <= 0 || name_of(record).starts_with("roctxMark")) return;
+    Call range;
+    range.process = process_;
+    range.start = start;
+    range.duration_ns = duration_ns;
+    range.thread = record.thread;
+    range.step = step->second;
+    calls_.push_back(std::move(range));
+  }
+
+  std::string_view name_of(const RocprofRecord& record) const {
     const auto kind = static_cast<size_t>(record.kind), operation = static_cast<size_t>(record.operation);
     const bool known =
         record.kind >= 0 && kind < operations_.size() && record.operation >= 0 && operation < operations_[kind].size();
@@ -324,6 +277,7 @@ class RocprofReading {
     std::string collective;
     bool waits = false, of_device = false;
     LaunchRole role = LaunchRole::other;
+    int64_t step = -1;  // of a range that is a step
   };
 
   RocmParts& parts_;
@@ -333,6 +287,7 @@ class RocprofReading {
   std::map<int64_t, int32_t> gpus_;                   // by handle of the agent
   std::map<int64_t, std::string> kernels_;            // by kernel_id
   std::vector<std::vector<std::string>> operations_;  // names, by kind
+  std::map<int64_t, int64_t> steps_;                  // by correlation of their range
   std::vector<Call> calls_;
   DispatchGrids grids_;
 };

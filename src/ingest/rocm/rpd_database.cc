@@ -102,13 +102,15 @@ class RpdReading {
           part.content().syncs.push_back({start, duration_ns, false, waits_for_device(name), thread});
         }
       });
-      if (!makes.contains(rows.integer(4))) continue;
       LaunchRow row;
+      row.role = role_of_launch(name);
+      // A kernel may be lost, and its launch tells of it.
+      const bool made = makes.contains(rows.integer(4));
+      if (!made && (makes.empty() || row.role != LaunchRole::kernel)) continue;
       row.start = start;
       row.duration_ns = duration_ns;
       row.correlation = rows.integer(4);
       row.thread = thread;
-      row.role = role_of_launch(name);
       parts_.add_of_host(process, row);
     }
     report_damage(rows);

@@ -95,6 +95,7 @@ TEST_CASE("a collective of PyTorch's pftrace has the arguments that Kineto gives
                 {"Process Group Description", "tp"},
                 {"Process Group Ranks", std::vector<int64_t>{0, 1, 2, 3}},
                 {"Seq", 12},
+                {"Comms Id", std::string("17900000000000000001")},
                 {"In split size", std::vector<int64_t>{}}}},
               kEpochNs + 1200);
   const FileContent content = std::move(read_pftrace(trace.text()).front());
@@ -112,6 +113,7 @@ TEST_CASE("a collective of PyTorch's pftrace has the arguments that Kineto gives
   CHECK(args.out_elements == 1024);
   CHECK(args.group_size == 4);
   CHECK(args.seq == 12);
+  CHECK(args.comms_id == 17'900'000'000'000'000'001U);
   CHECK(content.splits.empty());
 }
 
@@ -156,6 +158,7 @@ TEST_CASE("steps, waits of the host and of streams, modules and threads of the b
   trace.slice({2, kEpochNs + 600, "nn.Module: Linear_0", 0, {{"Python id", 5}}}, kEpochNs + 700);
   trace.slice({3, kEpochNs + 4000, "autograd::engine::evaluate_function: AddmmBackward0", 0, {{"Sequence number", 3}}},
               kEpochNs + 4100);
+  trace.slice({2, kEpochNs + 800, "FSDP::all_gather (layers.3)", 0, {}}, kEpochNs + 850);
   trace.slice({7, kEpochNs + 10, "Activity Buffer Request", 0, {}}, kEpochNs + 20);
   const FileContent content = std::move(read_pftrace(trace.text(), true).front());
   REQUIRE(content.steps.size() == 1);
@@ -167,8 +170,9 @@ TEST_CASE("steps, waits of the host and of streams, modules and threads of the b
   CHECK(content.stream_waits[0].stream == 7);
   CHECK(content.stream_waits[0].source == -1);
   CHECK(content.stream_waits[0].recorded_by == 88);
-  REQUIRE(content.modules.size() == 1);
+  REQUIRE(content.modules.size() == 2);
   CHECK(content.strings.view(content.modules[0].name) == "Linear_0");
+  CHECK(content.strings.view(content.modules[1].name) == "layers.3");
   CHECK(content.backward_threads == std::vector<int64_t>{4250});
   CHECK(content.gpu.size() == 1);
   for (size_t i = 0; i < content.details->host.size(); ++i)

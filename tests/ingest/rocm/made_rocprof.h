@@ -16,18 +16,20 @@ constexpr const char* kAgents = R"([
   {"id": {"handle": 70}, "type": 1, "logical_node_type_id": 0, "product_name": "EPYC"},
   {"id": {"handle": 71}, "type": 2, "logical_node_type_id": 0, "product_name": "MI300X"},
   {"id": {"handle": 72}, "type": 2, "logical_node_type_id": 1, "product_name": "MI300X"}])";
-// Kinds 0 to 2.
+// Kinds 0 to 3; what the markers of two correlations say.
 constexpr const char* kStrings = R"({"buffer_records": [
   {"kind": "HIP_RUNTIME_API", "operations": ["hipLaunchKernel", "hipDeviceSynchronize", "hipGetDevice", "hipMemcpyAsync"]},
   {"kind": "RCCL_API", "operations": ["ncclAllReduce", "ncclGroupStart", "ncclSend"]},
-  {"kind": "MEMORY_COPY", "operations": ["MEMORY_COPY_HOST_TO_DEVICE"]}]})";
+  {"kind": "MEMORY_COPY", "operations": ["MEMORY_COPY_HOST_TO_DEVICE"]},
+  {"kind": "MARKER_CORE_RANGE_API", "operations": ["roctxMarkA", "roctxThreadRangeA"]}],
+  "marker_api": [{"key": 500, "value": "ProfilerStep#3"}, {"key": 501, "value": "load"}]})";
 constexpr const char* kSymbols = R"x([
   {"kernel_id": 8, "kernel_name": "gemm.kd", "formatted_kernel_name": "gemm(float*)"},
   {"kernel_id": 9, "kernel_name": "ncclDevKernel_Generic_1.kd",
    "formatted_kernel_name": "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)"}])x";
 
 struct RocprofLists {
-  std::string dispatches, hip_calls, rccl_calls, copies;  // objects, with commas between them
+  std::string dispatches, hip_calls, rccl_calls, copies, markers;  // objects, with commas between them
   int64_t process = 4242;
   std::string environment = "{}";
 };
@@ -37,7 +39,7 @@ inline std::string rocprof_process(const RocprofLists& lists) {
          R"(, "environment": )" + lists.environment + R"(}, "agents": )" + kAgents + R"(, "strings": )" + kStrings +
          R"(, "kernel_symbols": )" + kSymbols + R"(, "buffer_records": {"kernel_dispatch": [)" + lists.dispatches +
          R"(], "hip_api": [)" + lists.hip_calls + R"(], "rccl_api": [)" + lists.rccl_calls + R"(], "memory_copy": [)" +
-         lists.copies + "]}}";
+         lists.copies + R"(], "marker_api": [)" + lists.markers + "]}}";
 }
 
 inline std::string rocprof_text(const RocprofLists& lists) {

@@ -192,6 +192,18 @@ TEST_CASE("an operation of RPD, its launch, step and wait are read; one call lau
   CHECK(contents[0].gpu[1].work == GpuWork::memset);
 }
 
+TEST_CASE("a launch of an RPD that made no operation tells of a lost kernel; where no call made any, none is lost") {
+  const std::string rows = R"(
+    INSERT INTO rocpd_op VALUES (1, 2, 0, 1, 2000, 2500, 3, 2);
+    INSERT INTO rocpd_api VALUES (11, 1560, 9, 1000, 1100, 5, 1), (12, 1560, 9, 1200, 1300, 5, 1);)";
+  const std::vector<FileContent> linked =
+      read_rocm_database(kRpdTables + rows + "INSERT INTO rocpd_api_ops VALUES (1, 11, 1);");
+  REQUIRE(linked.size() == 1);
+  CHECK(linked[0].launches.size() == 2);
+  CHECK(linked[0].kernel_launches == 2);
+  CHECK(read_rocm_database(kRpdTables + rows).front().launches.empty());
+}
+
 TEST_CASE("an RPD with stamps of other types, or without its calls, is counted and read as far as it goes") {
   const FileContent content = std::move(read_rocm_database(kRpdTables + R"(
     INSERT INTO rocpd_op VALUES (1, 2, 0, 1, NULL, 2500, 3, 2), (2, 99999999999, -1, 1, 'x', 2650, 1, 4),

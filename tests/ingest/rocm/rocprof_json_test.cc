@@ -54,6 +54,19 @@ TEST_CASE("calls of RCCL say which collective a generic kernel is; beginnings of
   CHECK_FALSE(content.comm_args[0].group_name.known());
 }
 
+TEST_CASE("a marked range called ProfilerStep#N is a step; a mark of that name and other ranges are none") {
+  RocprofLists lists;
+  lists.dispatches = dispatch(2000, 2500);
+  lists.markers =
+      host_call(3, 1, 900, 3000, 500) + "," + host_call(3, 0, 950, 951, 500) + "," + host_call(3, 1, 1000, 1500, 501);
+  const FileContent content = std::move(read_rocprof(rocprof_text(lists)).front());
+  REQUIRE(content.steps.size() == 1);
+  CHECK(content.steps[0].number == 3);
+  CHECK(content.steps[0].start.ns == 900);
+  CHECK(content.steps[0].duration_ns == 2100);
+  CHECK(content.steps[0].thread == 9);
+}
+
 TEST_CASE("each GPU of a process is a rank, and each process of a file has its own GPUs and environment") {
   RocprofLists first;
   first.dispatches = dispatch(2000, 2500) + "," + dispatch(2000, 2700, 8, 2, 72) + "," + dispatch(2600, 2700, 8, 3, 72);
