@@ -184,10 +184,14 @@ void add_form(CLI::App& command, SimulateOptions& options) {
                            {"xplane", "xplane"},
                            {"ascend", "ascend"},
                            {"rocpd", "rocpd"},
+                           {"rpd", "rpd"},
+                           {"rocprofv3-json", "rocprofv3-json"},
+                           {"pftrace", "pftrace"},
                            {"nccl-inspector", "nccl-inspector"},
                            {"nccl-inspector-durations", "nccl-inspector-durations"}},
                           "Whose files: torch.profiler's, Nsight Systems' or JAX's (one per node), torch_npu's or "
-                          "rocprofv3's databases, logs of NCCL's Inspector with or without times");
+                          "rocprofv3's databases, rocmProfileData's, rocprofv3's JSON, torch.profiler's of Perfetto, "
+                          "logs of NCCL's Inspector with or without times");
   command.add_flag("--digests", options.digests, "Write digests instead of traces: large jobs in seconds");
   command.add_option("--seed", options.seed, "Equal seeds and options give equal bytes")->capture_default_str();
   command.add_flag("--sync-events", options.sync_events, "Write which stream waits for which event; nvidia");

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <numeric>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "collectives/kind.h"
@@ -183,7 +182,7 @@ class NsysFile {
     file_.add("PROCESSES", {process_, rank.process, std::string_view("python3")});
     file_.add("ThreadNames", {text("pt_autograd_0"), int64_t{20}, process_ | rank.backward_thread});
     add_communicators();
-    number_calls();
+    numbers_ = number_calls(*trace_, 1000);
     for (size_t row = 0; row < trace_->gpu.size(); ++row) add_gpu_row(row);
     for (size_t launch = 0; launch < trace_->launches.size(); ++launch) add_launch(launch);
     add_other_calls();
@@ -211,30 +210,12 @@ class NsysFile {
     }
   }
 
-  // Correlations go up as a process makes its calls: launches, waits and the records ahead of them.
-  void number_calls() {
-    const LaunchEvents& launches = trace_->launches;
-    std::vector<std::tuple<LocalNs, int, size_t>> order;  // a record follows what it is ahead of
-    for (size_t i = 0; i < launches.size(); ++i) order.emplace_back(launches.start[i], 0, i);
-    for (size_t i = 0; i < trace_->stream_waits.size(); ++i) {
-      order.emplace_back(trace_->stream_waits[i].recorded, 1, i);
-      order.emplace_back(trace_->stream_waits[i].start, 2, i);
-    }
-    std::sort(order.begin(), order.end());
-    launch_ids_.assign(launches.size(), 0);
-    record_ids_.assign(trace_->stream_waits.size(), 0);
-    wait_ids_ = record_ids_;
-    next_id_ = 1000;
-    for (const auto& [at, what, row] : order)
-      (what == 0 ? launch_ids_ : what == 1 ? record_ids_ : wait_ids_)[row] = next_id_++;
-  }
-
   void add_gpu_row(size_t row) {
     const GpuEvents& gpu = trace_->gpu;
     const int32_t launch = gpu.launch[row];
     const int64_t start = stamp(gpu.start[row]), end = start + gpu.duration_ns[row];
     const int64_t device = gpu.device[row], stream = gpu.stream[row];
-    const Value id = launch < 0 ? Value(Null()) : Value(launch_ids_[static_cast<size_t>(launch)]);
+    const Value id = launch < 0 ? Value(Null()) : Value(numbers_.launches[static_cast<size_t>(launch)]);
     const std::string_view name = rank_->file.linked.strings.view(gpu.name[row]);
     if (gpu.work[row] == GpuWork::memcpy) {
       const int64_t kind = name.find("DtoH") != std::string_view::npos ? 2 : 1;
@@ -259,7 +240,7 @@ class NsysFile {
 
   void add_launch(size_t row) {
     const LaunchEvents& launches = trace_->launches;
-    add_runtime(launches.start[row], launches.duration_ns[row], launches.thread[row], launch_ids_[row],
+    add_runtime(launches.start[row], launches.duration_ns[row], launches.thread[row], numbers_.launches[row],
                 name_of_launch(row));
   }
 
@@ -287,19 +268,19 @@ class NsysFile {
 
   void add_other_calls() {
     for (const LostLaunch& lost : rank_->lost_launches) {
-      add_runtime(lost.at, 5000, rank_->main_thread, next_id_++, "cudaLaunchKernel_v7000");
+      add_runtime(lost.at, 5000, rank_->main_thread, numbers_.next++, "cudaLaunchKernel_v7000");
       if (lost.by_collective) add_nccl_range(lost.at, 5001, rank_->main_thread, "ncclAllReduce", "");
     }
     for (const SynchronizingCall& call : trace_->synchronizing)
-      add_runtime(call.start, call.duration_ns, rank_->main_thread, next_id_++, "cudaDeviceSynchronize_v3020");
+      add_runtime(call.start, call.duration_ns, rank_->main_thread, numbers_.next++, "cudaDeviceSynchronize_v3020");
     const int64_t device = trace_->device;
     for (size_t i = 0; i < trace_->stream_waits.size(); ++i) {
       const StreamWait& wait = trace_->stream_waits[i];
       const int64_t event = next_event_++, stream = wait.stream, source = wait.source;
       file_.add("CUPTI_ACTIVITY_KIND_CUDA_EVENT",
-                {stamp(wait.recorded), device, int64_t{1}, source, record_ids_[i], process_, event % 64, event});
+                {stamp(wait.recorded), device, int64_t{1}, source, numbers_.records[i], process_, event % 64, event});
       file_.add("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-                {stamp(wait.start), stamp(wait.start) + 500, device, int64_t{1}, stream, wait_ids_[i], process_,
+                {stamp(wait.start), stamp(wait.start) + 500, device, int64_t{1}, stream, numbers_.waits[i], process_,
                  kStreamWaitsForEvent, event % 64, event});
     }
   }
@@ -373,8 +354,8 @@ class NsysFile {
   int64_t zero_ns_ = 0, next_event_ = 1;
   const SimulatedRank* rank_ = nullptr;  // that is being written
   const RankTrace* trace_ = nullptr;
-  int64_t process_ = 0, next_id_ = 0;
-  std::vector<int64_t> launch_ids_, record_ids_, wait_ids_;
+  int64_t process_ = 0;
+  CallNumbers numbers_;
   const SimulatedRank* works_rank_ = nullptr;
   std::vector<GpuWork> works_of_;  // by launch
   size_t split_ = 0;

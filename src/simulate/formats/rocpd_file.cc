@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "collectives/kind.h"
+#include "rocm_rows.h"
 #include "sqlite_file.h"
 
 namespace skewscope::simulate {
@@ -42,49 +42,37 @@ CREATE TABLE rocpd_memory_copy_00000e75 (id INTEGER PRIMARY KEY AUTOINCREMENT, g
 
 constexpr std::string_view kGuid = "00000e75";
 constexpr int64_t kHostAgent = 1, kGpuAgent = 2;
-// All kernels of RCCL are called that.
-constexpr std::string_view kGenericKernel = "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)";
-
-const char* rccl_name(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::all_gather:
-      return "ncclAllGather";
-    case CollectiveKind::reduce_scatter:
-      return "ncclReduceScatter";
-    case CollectiveKind::all_to_all:
-      return "ncclAllToAll";
-    case CollectiveKind::send:
-      return "ncclSend";
-    case CollectiveKind::recv:
-      return "ncclRecv";
-    default:  // all that a simulated job has besides
-      return "ncclAllReduce";
-  }
-}
-
-class RocpdFile {
+class RocpdFile : public RocmRows {
  public:
   RocpdFile(const std::string& path, const SimulatedRank& rank)
       : file_(path, kRocpdTables), rank_(rank), trace_(rank.file.linked.trace) {}
 
   bool write() {
     add_process();
-    call_names_.assign(trace_.launches.size(), "hipLaunchKernel");
-    for (size_t row = 0; row < trace_.gpu.size(); ++row) add_gpu_row(row);
-    for (size_t launch = 0; launch < trace_.launches.size(); ++launch) {
-      add_region(trace_.launches.start[launch], trace_.launches.duration_ns[launch], trace_.launches.thread[launch],
-                 call_names_[launch], stack_of(static_cast<int32_t>(launch)));
-    }
-    for (const LostLaunch& lost : rank_.lost_launches) {
-      add_region(lost.at, 5000, rank_.main_thread, "hipLaunchKernel", next_stack_++);
-      if (lost.by_collective) add_region(lost.at, 5001, rank_.main_thread, "ncclAllReduce", 0);
-    }
-    for (const CollectiveCall& call : trace_.calls) add_call(call);
-    for (const SynchronizingCall& call : trace_.synchronizing)
-      add_region(call.start, call.duration_ns, rank_.main_thread, "hipDeviceSynchronize", next_stack_++);
-    for (const StepRange& step : trace_.steps)
-      add_region(step.start, step.duration_ns, rank_.main_thread, fmt::format("ProfilerStep#{}", step.number), 0);
+    walk_rocm_rows(rank_, *this);
     return file_.close();
+  }
+
+  void add(const RocmOperation& operation) override {
+    const Value event = event_of(operation.launch);
+    if (operation.is_copy) {
+      file_.add("rocpd_memory_copy_00000e75",
+                {++copies_, kGuid, int64_t{1}, int64_t{1}, int64_t{1}, operation.start_ns, operation.end_ns,
+                 text(operation.name), operation.to_host ? kHostAgent : kGpuAgent,
+                 operation.to_host ? kGpuAgent : kHostAgent, kRocmCopyBytes, Null(), operation.stream, event});
+      return;
+    }
+    const int64_t number = ++dispatches_;
+    file_.add("rocpd_kernel_dispatch_00000e75",
+              {number, kGuid, int64_t{1}, int64_t{1}, int64_t{1}, kGpuAgent, kernel(operation.name), number, int64_t{1},
+               operation.stream, operation.start_ns, operation.end_ns, kRocmThreads, int64_t{1}, int64_t{1},
+               operation.blocks * kRocmThreads, int64_t{1}, int64_t{1}, event});
+  }
+
+  void add(const RocmCall& call) override {
+    const Value event = event_of(call.number);
+    file_.add("rocpd_region_00000e75", {++regions_, kGuid, int64_t{1}, int64_t{1}, call.thread, call.start_ns,
+                                        call.end_ns, text(call.name), event});
   }
 
  private:
@@ -105,8 +93,6 @@ class RocpdFile {
               {kGpuAgent, kGuid, int64_t{1}, int64_t{1}, std::string_view("GPU"), int64_t{trace_.device} + 1,
                int64_t{trace_.device}, std::string_view("gfx942"), std::string_view(gpu)});
   }
-
-  int64_t stack_of(int32_t launch) const { return launch < 0 ? 0 : launch + int64_t{1}; }
 
   // 0: of nothing.
   Value event_of(int64_t stack) {
@@ -129,59 +115,11 @@ class RocpdFile {
     return known->second;
   }
 
-  void add_gpu_row(size_t row) {
-    const GpuEvents& gpu = trace_.gpu;
-    const int64_t start = gpu.start[row].ns, end = start + gpu.duration_ns[row], stream = gpu.stream[row];
-    const int32_t launch = gpu.launch[row];
-    const std::string_view name = rank_.file.linked.strings.view(gpu.name[row]);
-    const Value event = event_of(stack_of(launch));
-    const auto launched_by = [&](const char* call) {
-      if (launch >= 0) call_names_[static_cast<size_t>(launch)] = call;
-    };
-    if (gpu.work[row] == GpuWork::memcpy) {
-      const bool to_host = name.find("DtoH") != std::string_view::npos;
-      launched_by("hipMemcpyAsync");
-      file_.add(
-          "rocpd_memory_copy_00000e75",
-          {++copies_, kGuid, int64_t{1}, int64_t{1}, int64_t{1}, start, end,
-           text(to_host ? "MEMORY_COPY_DEVICE_TO_HOST" : "MEMORY_COPY_HOST_TO_DEVICE"),
-           to_host ? kHostAgent : kGpuAgent, to_host ? kGpuAgent : kHostAgent, int64_t{4096}, Null(), stream, event});
-      return;
-    }
-    constexpr int64_t kThreads = 256;
-    const bool fill = gpu.work[row] == GpuWork::memset, communicates = gpu.work[row] == GpuWork::communication;
-    if (fill) launched_by("hipMemsetAsync");
-    const int64_t blocks = rank_.blocks[row] > 0 ? rank_.blocks[row] : 1;
-    const int64_t number = ++dispatches_;
-    file_.add("rocpd_kernel_dispatch_00000e75", {number, kGuid, int64_t{1}, int64_t{1}, int64_t{1}, kGpuAgent,
-                                                 kernel(fill           ? "__amd_rocclr_fillBufferAligned"
-                                                        : communicates ? kGenericKernel
-                                                                       : name),
-                                                 number, int64_t{1}, stream, start, end, kThreads, int64_t{1},
-                                                 int64_t{1}, blocks * kThreads, int64_t{1}, int64_t{1}, event});
-  }
-
-  void add_region(LocalNs start, int64_t duration_ns, int64_t thread, std::string_view name, int64_t stack) {
-    const Value event = event_of(stack);
-    file_.add("rocpd_region_00000e75",
-              {++regions_, kGuid, int64_t{1}, int64_t{1}, thread, start.ns, start.ns + duration_ns, text(name), event});
-  }
-
-  // Around its launch.
-  void add_call(const CollectiveCall& call) {
-    const int32_t launch = call.gpu_row < 0 ? -1 : trace_.gpu.launch[static_cast<size_t>(call.gpu_row)];
-    if (launch < 0) return;
-    const auto at = static_cast<size_t>(launch);
-    add_region(trace_.launches.start[at], trace_.launches.duration_ns[at] + 1, trace_.launches.thread[at],
-               rccl_name(call.kind), 0);
-  }
-
   SqliteFile file_;
   const SimulatedRank& rank_;
   const RankTrace& trace_;
   std::map<std::string, int64_t, std::less<>> texts_, kernels_;
-  std::vector<const char*> call_names_;  // by launch
-  int64_t events_ = 0, regions_ = 0, dispatches_ = 0, copies_ = 0, next_stack_ = int64_t{1} << 40;
+  int64_t events_ = 0, regions_ = 0, dispatches_ = 0, copies_ = 0;
 };
 
 }  // namespace

@@ -24,6 +24,14 @@ struct SimulatedRank {
   std::vector<LostLaunch> lost_launches;  // of kernels that have no row
 };
 
+// Correlations as a process makes its calls, in the order of time: launches, waits of streams and the records of events
+// that these wait for.
+struct CallNumbers {
+  std::vector<int64_t> launches, records, waits;  // by row of RankTrace::launches; of stream_waits
+  int64_t next = 0;                               // behind them
+};
+CallNumbers number_calls(const RankTrace& trace, int64_t first);
+
 // Writes the ranks of a node into one file. False: it cannot be written.
 using WriteNode = bool (*)(const std::vector<SimulatedRank>& ranks, const std::string& path);
 

@@ -104,6 +104,26 @@ void same_in_profiles(SimulateOptions options) {
                          without_passes(report_without_names(profiles.path))) == "");
 }
 
+// Without what Perfetto's traces of PyTorch do not tell: whose GPUs these are, and with them their links.
+ReportJson without_devices(ReportJson report) {
+  for (ReportJson& rank : report["ranks"]) rank.erase("device_name");
+  for (ReportJson& communicator : report["communicators"]) {
+    for (const char* const key : {"link", "link_peak_gb_per_s"}) communicator.erase(key);
+  }
+  return report;
+}
+
+void same_in_perfetto(SimulateOptions options) {
+  const Folder kineto("formats_beside_perfetto"), perfetto("formats_perfetto");
+  options.directory = kineto.path.string();
+  REQUIRE(simulate_job(options).ok());
+  options.directory = perfetto.path.string();
+  options.format = "pftrace";
+  REQUIRE(simulate_job(options).ok());
+  CHECK(first_difference(without_devices(report_without_names(kineto.path)),
+                         without_devices(report_without_names(perfetto.path))) == "");
+}
+
 SimulateOptions eight_ranks() {
   SimulateOptions options;
   options.steps = 5;
@@ -155,6 +175,26 @@ TEST_CASE("profiles of JAX give the report of the Kineto traces of the same job,
   SimulateOptions late = eight_ranks();
   late.late_windows = {{3, 1}};
   same_in_profiles(late);
+}
+
+TEST_CASE("Perfetto's traces of PyTorch give the report of the Kineto traces of the same job, but for names of GPUs") {
+  same_in_perfetto(eight_ranks());
+  SimulateOptions pipeline = eight_ranks();
+  pipeline.tp = 2;
+  pipeline.pp = 2;
+  pipeline.micro_batches = 4;
+  pipeline.sync_events = true;
+  same_in_perfetto(pipeline);
+  SimulateOptions sharded = eight_ranks();
+  sharded.tp = 1;
+  sharded.fsdp = true;
+  sharded.lost_kernels = 0.01;
+  same_in_perfetto(sharded);
+  SimulateOptions experts = eight_ranks();
+  experts.tp = 2;
+  experts.experts = 2;
+  experts.busy_experts = {{3, 1.5}};
+  same_in_perfetto(experts);
 }
 
 TEST_CASE("digests of exports of several ranks give their report") {

@@ -1,0 +1,17 @@
+// What rocmProfileData records of a process: an RPD. It says neither rank nor host: the file's name does.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulated_rank.h"
+
+namespace skewscope::simulate {
+
+// Of the one rank. False: it cannot be written.
+bool write_rpd_file(const std::vector<SimulatedRank>& ranks, const std::string& path);
+// "node3-rank20@node3.rpd".
+std::string rpd_file_name(const TraceFile& rank, int64_t process);
+
+}  // namespace skewscope::simulate
