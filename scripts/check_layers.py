@@ -70,9 +70,10 @@ INNER = {
     "gather/disk": {"gather/kept", "gather/process"},
     "gather/recovery": {"gather/kept", "gather/disk"},
     "gather/store": {"gather/kept", "gather/process", "gather/disk", "gather/recovery"},
-    "gather/reports": {"gather/kept", "gather/process"},  # what knows the store by its calls alone touches no disk
+    "gather/history": {"gather/kept", "gather/process", "gather/disk"},
+    "gather/reports": {"gather/kept", "gather/process", "gather/history"},  # what knows the store by its calls alone touches no disk
     "gather/http": {"gather/kept", "gather/process"},
-    "gather/endpoints": {"gather/kept", "gather/process", "gather/http"},
+    "gather/endpoints": {"gather/kept", "gather/process", "gather/history", "gather/http"},
     "simulate/formats": set(),
     "hang/dumps": set(),
     "hang/stall": set(),

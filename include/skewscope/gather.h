@@ -45,6 +45,7 @@ struct GatherRetention {
   std::chrono::seconds quarantine_age{30 * 24 * 3600};  // of what was set aside
   uint64_t quarantine_bytes = 100ull << 30;             // of all of it; 0: no bound; else the oldest of who has most
   std::chrono::seconds trash_age{24 * 3600};            // deleted jobs can be restored for so long
+  std::chrono::seconds history{366 * 24 * 3600};        // of what the reports of jobs said, deleted ones included
 };
 
 struct GatherDeadlines {

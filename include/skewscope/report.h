@@ -44,6 +44,9 @@ struct TimedFinding {
 // identity) are left out.
 std::vector<TimedFinding> timed_findings(const JobReport& report);
 
+// Mean over the steps that most ranks recorded, as compare and scale have it; 0 without steps.
+int64_t mean_step_ns(const JobReport& report);
+
 // Names the link of each communicator and its peak, where the hosts and devices of all members are known. Within a node
 // it is the device's, where configs/devices.json says that the GPUs of a node are joined by one; between nodes the
 // network, where the caller tells its peak per GPU (negative: not given): a node has as much as the GPUs it takes part

@@ -52,6 +52,7 @@ void for_each_option(const GatherOptions& o, const Visit& visit) {
   visit("quarantine-age", retention.quarantine_age.count(), When::now);
   visit("quarantine-size", retention.quarantine_bytes, When::now);
   visit("trash-retention", retention.trash_age.count(), When::now);
+  visit("history-retention", retention.history.count(), When::now);
   const GatherLimits& limits = o.limits;
   visit("largest-file", limits.largest_file, When::now);
   visit("largest-job", limits.largest_job, When::now);

@@ -15,6 +15,7 @@
 
 #include "reload.h"
 #include "skewscope/base/file_text.h"
+#include "src/gather/disk/spool_paths.h"
 #include "src/gather/endpoints/endpoints.h"
 #include "src/gather/http/connection.h"
 #include "src/gather/http/listener.h"
@@ -131,11 +132,14 @@ class Daemon {
     auto store = Store::open(kept);
     if (!store.ok()) return store.error();
     daemon.store_ = std::move(store).value();
-    daemon.endpoints_ = std::make_unique<Endpoints>(*daemon.store_, settings.value());
+    auto history = History::open(options.spool + "/" + kHistoryName);
+    if (!history.ok()) return history.error();
+    daemon.history_ = std::move(history).value();
+    daemon.endpoints_ = std::make_unique<Endpoints>(*daemon.store_, *daemon.history_, settings.value());
     daemon.network_ = Network::start(kNetworkThreads);
     CountedForker counted(*forker.value(), *daemon.store_, daemon.endpoints_->metrics());
     daemon.forker_ = forker.value().get();
-    daemon.scheduler_ = ReportScheduler::start(*daemon.store_, counted, options);
+    daemon.scheduler_ = ReportScheduler::start(*daemon.store_, counted, *daemon.history_, options);
     auto listening = daemon.listen(options, tls.value());
     if (listening.ok()) daemon.run(options, reload);
     daemon.drain();
@@ -291,6 +295,7 @@ class Daemon {
   }
 
   std::unique_ptr<Store> store_;
+  std::unique_ptr<History> history_;
   std::unique_ptr<Endpoints> endpoints_;
   Lobby admin_guests_{side_limits(), milliseconds(0)}, registry_guests_{side_limits(), milliseconds(0)};
   std::unique_ptr<Network> network_;

@@ -73,7 +73,10 @@ ExitCode hand_out(const JobReport& report, const ReportOptions& options, WriteOp
     const StageTimer::Scope scope(timer, "write");
     Progress progress(shows_progress(options.common));
     progress.doing("writing " + write.directory);
-    if (keeper) write.before_named = [&](const std::string& whole) { keeper->keep(whole, report, stamp); };
+    write.before_named = [&](const std::string& whole) {
+      if (keeper) keeper->keep(whole, report, stamp);
+      if (options.also_write) options.also_write(whole, report);
+    };
     if (const auto written = write_report(report, stamp, write); !written.ok()) return fail(written.error());
   }
   if (options.common.timings) print_timings(timer);

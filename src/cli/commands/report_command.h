@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct ReportOptions {
   RankTableChoice rank_tables = RankTableChoice::none;
   double network_gb_per_s = -1;  // peak per GPU; -1: not given
   std::vector<std::string> baselines;
+  // Called with the folder and its report before it takes its name: what else is to lie in it.
+  std::function<void(const std::string& folder, const JobReport& report)> also_write;
 };
 
 void add_report_options(CLI::App& command, ReportOptions& options);

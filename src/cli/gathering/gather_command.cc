@@ -17,6 +17,7 @@
 
 #include "gather_options.h"
 #include "gathered_hang.h"
+#include "report_outcome.h"
 #include "skewscope/base/exchange.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/protocol/names.h"
@@ -96,6 +97,7 @@ int report_on_traces(const ReportTask& task) {
   };
   options.output = task.output;
   options.formats = {"json", "csv", "sqlite", "html", "prometheus"};  // the last for the metrics of the daemon
+  options.also_write = write_outcome;
   options.input.ingest.job = task.job;
   options.input.ingest.one_job = true;
   Alone alone;

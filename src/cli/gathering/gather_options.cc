@@ -109,6 +109,8 @@ void add_reports(CLI::App& command, GatherOptions& options) {
             "While all are larger, the owner with most of them loses his oldest; 0: never", "100G");
   add_seconds(command, "--trash-retention", options.retention.trash_age,
               "A deleted job can be put back by --restore for so long, while the disk has room");
+  add_seconds(command, "--history-retention", options.retention.history,
+              "What reports said of jobs and nodes is kept for so long, also when the jobs are deleted");
 }
 
 void add_limits(CLI::App& command, GatherLimits& limits) {

@@ -1,5 +1,6 @@
 // Where things lie in the spool:
 //   gather.sqlite                                the manifest
+//   history.sqlite                               what became of jobs (history/history.h)
 //   restoring                                    a start put a copy in its place, and is not done with it
 //   in/<id>.part                                 uploads; st_size = offset
 //   jobs/<job>/ranks/c0001/r00042.json.gz        complete files, read-only
@@ -25,6 +26,7 @@ inline constexpr std::string_view kSuffixes[] = {".json",   ".json.gz",   ".json
 inline constexpr const char* kDumpSuffix = ".frdump";
 inline constexpr const char* kGrowingSuffix = ".json";  // of logs that grow: lines of JSON
 inline constexpr const char* kManifestName = "gather.sqlite";
+inline constexpr const char* kHistoryName = "history.sqlite";
 inline constexpr const char* kRestoringName = "restoring";
 inline constexpr const char* kLockName = "LOCK";
 inline constexpr const char* kRestoredName = "restored";  // in a job's folder: restore_job() has put it back

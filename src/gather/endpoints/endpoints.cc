@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "history_text.h"
 #include "pages.h"
 #include "src/gather/http/listener.h"
 #include "src/gather/process/log.h"
@@ -13,7 +14,7 @@
 namespace skewscope::gather {
 namespace {
 
-constexpr size_t kJobsOnPage = 1000;
+constexpr size_t kJobsOnPage = 1000, kNodesOnPage = 200, kNodesAheadOfJobs = 3;
 constexpr int kReaders = 4;
 constexpr const char* kText = "text/plain; charset=utf-8";
 
@@ -66,8 +67,9 @@ const char* reason_of(int status) {
 
 }  // namespace
 
-Endpoints::Endpoints(Store& store, const std::shared_ptr<const Settings>& settings)
+Endpoints::Endpoints(Store& store, const History& history, const std::shared_ptr<const Settings>& settings)
     : store_(store),
+      history_(history),
       lobby_(settings->options.limits),
       buffers_(static_cast<size_t>(settings->options.limits.bodies)),
       download_buffers_(static_cast<size_t>(settings->options.limits.downloads)),
@@ -142,8 +144,13 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
       return next(login(call));
     case Endpoint::logout:
       return next(to_browser(see_other("/login").field("Set-Cookie", end_of_login_cookie())));
+    case Endpoint::nodes:
+      return next(in_turn(call, [this] { return document(200, "application/json", nodes_json(history_)); }));
+    case Endpoint::history:
+      return next(in_turn(call, [this, call] { return runs_of_series(history_, *call); }));
     case Endpoint::page_jobs:
     case Endpoint::page_job:
+    case Endpoint::page_nodes:
       return next(in_turn(call, [this, call] { return to_browser(page_of(*call)); }));
     case Endpoint::metrics:
       return next(in_turn(call, [this, call] { return admin(*call); }));
@@ -186,6 +193,7 @@ Response Endpoints::file_of(const Call& call) {
 }
 
 Response Endpoints::page_of(const Call& call) const {
+  if (call.request.endpoint == Endpoint::page_nodes) return nodes_page(history_.nodes(kNodesOnPage));
   if (call.request.endpoint == Endpoint::page_job) {
     const auto job = store_.job(call.request.job);
     if (!job) return page_not_found();
@@ -198,7 +206,9 @@ Response Endpoints::page_of(const Call& call) const {
     std::string verdict = verdict_of_report(store_, job), hang = verdict_of_hang(store_, job);
     jobs.push_back({std::move(job), std::move(verdict), std::move(hang)});
   }
-  return jobs_page(jobs, jobs.size() == kJobsOnPage, call.caller.cookie.has_value());
+  std::vector<NodeRecord> nodes;
+  if (sees_all_jobs(call.caller, Endpoint::page_jobs)) nodes = history_.nodes(kNodesAheadOfJobs);
+  return jobs_page(jobs, nodes, jobs.size() == kJobsOnPage, call.caller.cookie.has_value());
 }
 
 Response Endpoints::admin(const Call& call) const {
@@ -207,7 +217,7 @@ Response Endpoints::admin(const Call& call) const {
     return ready() ? document(200, kText, "ready\n") : document(503, kText, "not ready\n");
   return document(200, "text/plain; version=0.0.4; charset=utf-8",
                   metrics_.text(store_.figures(), lobby_.figures(), process_figures()) + stragglers_.text(store_) +
-                      hangs_.text(store_));
+                      hangs_.text(store_) + node_metrics(history_));
 }
 
 ProcessFigures Endpoints::process_figures() const {

@@ -9,6 +9,7 @@
 #include "handlers.h"
 #include "hang_figures.h"
 #include "metrics.h"
+#include "src/gather/history/history.h"
 #include "src/gather/http/tokens.h"
 #include "straggler_figures.h"
 #include "token_desk.h"
@@ -24,7 +25,7 @@ struct Settings {
 
 class Endpoints : public Service {
  public:
-  Endpoints(Store& store, const std::shared_ptr<const Settings>& settings);
+  Endpoints(Store& store, const History& history, const std::shared_ptr<const Settings>& settings);
 
   std::variant<Caller, Response> admit_caller(const Call& call) override;
   void begin(const CallPointer& call, std::function<void(Next)> next) override;
@@ -62,6 +63,7 @@ class Endpoints : public Service {
   Next token(const CallPointer& call);
 
   Store& store_;
+  const History& history_;
   Lobby lobby_;
   BufferPool buffers_, download_buffers_;
   FileThreads readers_;

@@ -2,7 +2,9 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "history_text.h"
 #include "job_text.h"
 #include "skewscope/protocol/sha256.h"
 #include "src/gather/http/page_policy.h"
@@ -129,8 +131,11 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-Response jobs_page(const std::vector<ShownJob>& jobs, bool more, bool signed_in) {
-  std::string body = "<h1>Jobs</h1>\n";
+Response jobs_page(const std::vector<ShownJob>& jobs, const std::vector<NodeRecord>& nodes, bool more, bool signed_in) {
+  std::string body;
+  for (const NodeRecord& record : nodes) body += "<p>" + escaped(sentence_of(record)) + "</p>\n";
+  if (!nodes.empty()) body += "<p><a href=\"/nodes\">All nodes that were the cause</a></p>\n";
+  body += "<h1>Jobs</h1>\n";
   if (signed_in) body += "<form method=\"post\" action=\"/logout\"><button>Sign out</button></form>\n";
   if (jobs.empty()) body += "<p>No job has sent anything yet.</p>";
   if (!jobs.empty()) {
@@ -192,6 +197,30 @@ Response job_page(const ShownJob& shown, const Straggler& straggler, const std::
   }
   body += "</dl>";
   return page(200, html_of("skewscope: " + job.name, body, true), policy("'none'"));
+}
+
+Response nodes_page(const std::vector<NodeRecord>& nodes) {
+  std::string body = "<p><a href=\"/\">All jobs</a></p><h1>Nodes that were the cause</h1>\n";
+  body += fmt::format("<p>Nodes for which others waited in two or more of their last {} jobs.</p>", kRecentJobs);
+  if (nodes.empty()) body += "<p>There are none.</p>";
+  if (!nodes.empty()) {
+    body +=
+        "<div class=\"wide\"><table><thead><tr><th>Node</th><th>Part</th><th class=\"n\">Jobs of late</th>"
+        "<th class=\"n\">It was the cause in</th><th class=\"n\">In all</th><th>Since</th><th>GPUs</th>"
+        "<th class=\"n\">Could be gained</th><th>Jobs</th></tr></thead><tbody>\n";
+  }
+  for (const NodeRecord& record : nodes) {
+    std::string jobs;
+    for (const std::string& job : record.jobs)
+      jobs += fmt::format("{0}<a href=\"/jobs/{1}\">{1}</a>", jobs.empty() ? "" : ", ", escaped(job));
+    body += fmt::format(
+        "<tr><td class=\"name\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
+        "<td>{}</td><td>{}</td><td class=\"n\">{:.0f} %</td><td class=\"verdict\">{}</td></tr>\n",
+        escaped(record.node), record.part == ReportOutcome::Part::link ? "link" : "GPU", record.recent, record.caused,
+        record.caused_ever, time_text(record.since), fmt::join(record.devices, ", "), 100 * record.worst, jobs);
+  }
+  if (!nodes.empty()) body += "</tbody></table></div>";
+  return page(200, html_of("skewscope: nodes", body, true), policy("'none'"));
 }
 
 Response login_page(bool refused) {

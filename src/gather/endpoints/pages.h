@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "src/gather/history/history.h"
 #include "src/gather/http/response.h"
 #include "src/gather/kept/store.h"
 #include "straggler_figures.h"
@@ -20,7 +21,9 @@ struct ShownJob {
   std::string hang = "";  // the same of its dumps
 };
 
-Response jobs_page(const std::vector<ShownJob>& jobs, bool more, bool signed_in);
+// `nodes`: that were the cause in several jobs of late; said before all else.
+Response jobs_page(const std::vector<ShownJob>& jobs, const std::vector<NodeRecord>& nodes, bool more, bool signed_in);
+Response nodes_page(const std::vector<NodeRecord>& nodes);
 // `report_log`: the last lines of it, where the newest report has failed.
 Response job_page(const ShownJob& job, const Straggler& straggler, const std::string& report_log);
 Response login_page(bool refused);

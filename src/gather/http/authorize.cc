@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kLoginCookie = "__Host-skewscope=";
 constexpr std::chrono::hours kLoginLife{8};
 
-enum class Need { nothing, token_for_job, upload, read, list, administer };
+enum class Need { nothing, token_for_job, upload, read, list, all_jobs, administer };
 
 Need need_of(Endpoint endpoint) {
   switch (endpoint) {
@@ -29,6 +29,10 @@ Need need_of(Endpoint endpoint) {
     case Endpoint::job_list:
     case Endpoint::page_jobs:
       return Need::list;
+    case Endpoint::nodes:
+    case Endpoint::history:
+    case Endpoint::page_nodes:
+      return Need::all_jobs;
     case Endpoint::job_revoke:
     case Endpoint::job_delete:
       return Need::administer;
@@ -80,7 +84,7 @@ Decision may_get_token(const std::string& job, const JobFacts* known, const Call
 }  // namespace
 
 bool is_page(Endpoint endpoint, std::string_view suffix) {
-  return endpoint == Endpoint::page_jobs || endpoint == Endpoint::page_job ||
+  return endpoint == Endpoint::page_jobs || endpoint == Endpoint::page_job || endpoint == Endpoint::page_nodes ||
          (endpoint == Endpoint::report && suffix == ".html");
 }
 
@@ -124,6 +128,7 @@ Decision authorize(const Request& request, const std::string& job, const JobFact
   const TokenPayload* token = token_for(caller, is_page(request.endpoint, request.suffix));
   if (token == nullptr) return Decision::unauthenticated;
   if (need == Need::list) return has_scope(*token, kRead) ? Decision::allow : Decision::forbidden;
+  if (need == Need::all_jobs) return sees_all_jobs(caller, request.endpoint) ? Decision::allow : Decision::forbidden;
   return within_job(*token, job, known, scope_of(need));
 }
 
@@ -131,6 +136,12 @@ bool may_read(const std::string& job, const JobFacts& known, const Caller& calle
   if (caller.insecure_local) return true;
   const TokenPayload* token = caller.failed ? nullptr : token_for(caller, is_page(list, ""));
   return token != nullptr && within_job(*token, job, &known, kRead) == Decision::allow;
+}
+
+bool sees_all_jobs(const Caller& caller, Endpoint endpoint) {
+  if (caller.insecure_local) return true;
+  const TokenPayload* token = caller.failed ? nullptr : token_for(caller, is_page(endpoint, ""));
+  return token != nullptr && token->job == "*" && has_scope(*token, kRead);
 }
 
 bool may_delete(const std::string& job, const JobFacts* known, const Caller& caller) {

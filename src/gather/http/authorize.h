@@ -16,6 +16,7 @@
 // | job_get, rank_get, report                       | scope read                                  |
 // | job_list, page_jobs                             | scope read; shows what may_read() says      |
 // | pages, report.html                              | scope read, by cookie, too                  |
+// | nodes, history, page_nodes                      | scope read of "*": they are of every job    |
 #pragma once
 
 #include <optional>
@@ -77,6 +78,9 @@ bool may_delete(const std::string& job, const JobFacts* known, const Caller& cal
 
 // Does a list of jobs show this one to the caller.
 bool may_read(const std::string& job, const JobFacts& known, const Caller& caller, Endpoint list);
+
+// May this caller read every job, and what is said of all of them together.
+bool sees_all_jobs(const Caller& caller, Endpoint endpoint);
 
 // Login of browsers: a cookie whose value is a token of scope read that lives for 8 h, or as long as the token it was
 // got with. nullopt: that token may not read.

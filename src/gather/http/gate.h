@@ -32,10 +32,13 @@ enum class Endpoint {
   rank_put,        // PUT     /v1/jobs/{job}/ranks/{rank}
   rank_get,        // GET     /v1/jobs/{job}/ranks/{rank}
   report,          // GET     /v1/jobs/{job}/report[.json|.html]   /v1/jobs/{job}/report/{gen}[.json|.html]
+  nodes,           // GET     /v1/nodes
+  history,         // GET     /v1/history?job=&limit=
   login,           // GET, POST /login
   logout,          // POST    /logout
   page_jobs,       // GET     /
   page_job,        // GET     /jobs/{job}
+  page_nodes,      // GET     /nodes
   metrics,
   healthy,
   ready,  // GET, on the admin listener alone

@@ -42,11 +42,14 @@ constexpr std::array kMain = {
     Pattern{Endpoint::rank_get, Method::get, "/v1/jobs/{job}/ranks/{rank}", Body::none, " capture "},
     Pattern{Endpoint::report, Method::get, "/v1/jobs/{job}/{report}"},
     Pattern{Endpoint::report, Method::get, "/v1/jobs/{job}/report/{generation}"},
+    Pattern{Endpoint::nodes, Method::get, "/v1/nodes"},
+    Pattern{Endpoint::history, Method::get, "/v1/history", Body::none, " job limit "},
     Pattern{Endpoint::login, Method::get, "/login"},
     Pattern{Endpoint::login, Method::post, "/login", Body::form},
     Pattern{Endpoint::logout, Method::post, "/logout", Body::form},
     Pattern{Endpoint::page_jobs, Method::get, "/"},
     Pattern{Endpoint::page_job, Method::get, "/jobs/{job}"},
+    Pattern{Endpoint::page_nodes, Method::get, "/nodes"},
 };
 constexpr std::array kAdminPatterns = {
     Pattern{Endpoint::metrics, Method::get, "/metrics"},

@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "reports.h"
+#include "src/gather/history/take_report.h"
 #include "src/gather/kept/verdict.h"
 #include "src/gather/process/log.h"
 
@@ -32,8 +33,8 @@ int threads_for_reports(int processes) {
 
 class Scheduler : public ReportScheduler {
  public:
-  Scheduler(Store& store, ReportForker& forker, const GatherOptions& options)
-      : store_(store), forker_(forker), options_(options) {
+  Scheduler(Store& store, ReportForker& forker, History& history, const GatherOptions& options)
+      : store_(store), forker_(forker), history_(history), options_(options) {
     store_.on_job_change([this](const std::string& job) { look_at(job); });
     look_at_all();
     thread_ = std::thread([this] { work(); });
@@ -92,15 +93,17 @@ class Scheduler : public ReportScheduler {
   }
 
   void work() {
+    take_reports(store_, history_);
     std::unique_lock lock(mutex_);
     while (!ends_) {
-      const std::set<std::string> changed = std::exchange(changed_, {});
+      const std::set<std::string> changed = std::exchange(changed_, {}), reported = std::exchange(reported_, {});
       const GatherOptions options = options_;
       const bool sweeps = wall_clock() >= sweep_;
       if (sweeps) sweep_ = wall_clock() + kRetentionEvery;
       lock.unlock();
       if (clock_was_set_back()) look_at_all();
       for (const std::string& job : changed) plan(job, options.deadlines);
+      for (const std::string& job : reported) remember(job);
       if (sweeps) delete_what_is_old(options.retention);
       start_what_is_due(options.deadlines);
       lock.lock();
@@ -116,6 +119,12 @@ class Scheduler : public ReportScheduler {
     put_off_.clear();
     sweep_ = clock_;
     return true;
+  }
+
+  void remember(const std::string& job) {
+    const std::optional<JobState> state = store_.job_in_brief(job);
+    const std::optional<Run> run = state ? run_of_report(store_, *state) : std::nullopt;
+    if (run) history_.add(*run);
   }
 
   // Reached by this thread alone.
@@ -253,7 +262,10 @@ class Scheduler : public ReportScheduler {
                                     {"generation", int64_t{generation}},
                                     {"verdict", verdict_in(store_, job, "hang/summary.txt")}});
         }
-        if (!made) {
+        if (made) {
+          const std::lock_guard lock(mutex_);
+          reported_.insert(job);
+        } else {
           log_warning("report_failed",
                       {{"job", job}, {"generation", int64_t{generation}}, {"exit_code", int64_t{code}}});
         }
@@ -306,10 +318,12 @@ class Scheduler : public ReportScheduler {
         log_info("job_deleted", {{"job", name}, {"by", "retention"}, {"files", files}, {"bytes", bytes}});
       });
     }
+    history_.forget(wall_clock() - retention.history);
   }
 
   Store& store_;
   ReportForker& forker_;
+  History& history_;
   std::map<std::string, Time> due_;
   std::map<std::string, uint64_t> turns_;  // by owner: the number of his last report
   uint64_t last_turn_ = 0;
@@ -322,6 +336,7 @@ class Scheduler : public ReportScheduler {
   bool ends_ = false;
   int running_ = 0;
   std::set<std::string> changed_, starting_;
+  std::set<std::string> reported_;             // whose new report the history does not have yet
   std::map<std::string, std::string> owners_;  // by job, of the reports that run
   std::map<std::string, Time> put_off_;        // until when, of jobs whose report could not begin
   std::thread thread_;
@@ -329,9 +344,9 @@ class Scheduler : public ReportScheduler {
 
 }  // namespace
 
-std::unique_ptr<ReportScheduler> ReportScheduler::start(Store& store, ReportForker& forker,
+std::unique_ptr<ReportScheduler> ReportScheduler::start(Store& store, ReportForker& forker, History& history,
                                                         const GatherOptions& options) {
-  return std::make_unique<Scheduler>(store, forker, options);
+  return std::make_unique<Scheduler>(store, forker, history, options);
 }
 
 }  // namespace skewscope::gather

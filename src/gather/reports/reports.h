@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "skewscope/gather.h"
+#include "src/gather/history/history.h"
 #include "src/gather/kept/store.h"
 
 namespace skewscope::gather {
@@ -29,10 +30,12 @@ class ReportForker {
 
 // Watches the store and keeps every job's report current: at once when its ranks are complete, at the deadline without
 // the missing ones, again after a late arrival. At most `report_processes` at once; a crash is tried once more, want of
-// processes or memory some times, with a pause between. Deletes what retention lets go.
+// processes or memory some times, with a pause between. Deletes what retention lets go. What reports say goes into the
+// history.
 class ReportScheduler {
  public:
-  static std::unique_ptr<ReportScheduler> start(Store& store, ReportForker& forker, const GatherOptions& options);
+  static std::unique_ptr<ReportScheduler> start(Store& store, ReportForker& forker, History& history,
+                                                const GatherOptions& options);
   // Ends the reports that run, by the forker's stop(); the store makes them again after its next start.
   virtual ~ReportScheduler() = default;
   // Deadlines, retention, processes and memory from now on.

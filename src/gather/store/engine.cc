@@ -16,7 +16,19 @@ Engine::Engine(StoreOptions options, std::unique_ptr<FileSystem> owned, FileSyst
   if (options_.boot.empty()) options_.boot = file_text("/proc/sys/kernel/random/boot_id").value_or("");
 }
 
-Time Engine::now() const { return options_.now ? options_.now() : wall_clock(); }
+Time Engine::now() const {
+  const Time time = options_.now ? options_.now() : wall_clock();
+  for (Time latest = latest_; time > latest && !latest_.compare_exchange_weak(latest, time);) {
+  }
+  return time;
+}
+
+bool Engine::went_back() {
+  const Time latest = latest_, wall = now();
+  if (wall >= latest) return false;
+  latest_ = wall;
+  return true;
+}
 
 std::chrono::seconds Engine::running() const {
   if (options_.running) return options_.running();

@@ -31,6 +31,8 @@ class Engine {
   GatherRetention retention() const { return settings_.lock()->retention; }
   void use(const GatherLimits& limits, const GatherRetention& retention) { *settings_.lock() = {limits, retention}; }
   Time now() const;
+  // Is the wall clock behind what it told anybody since this was asked before? One asker.
+  bool went_back();
   std::chrono::seconds running() const;
   Aging at_present(Aging aging) const;
 
@@ -67,7 +69,8 @@ class Engine {
   FileSystem& files_;
   Guarded<std::function<void(const std::string&)>> hook_;
   std::atomic<bool> failed_ = false, draining_ = false;
-  std::atomic<int> in_flight_ = 0;  // tasks and changes posted and not done
+  mutable std::atomic<Time> latest_{Time{}};  // that now() told
+  std::atomic<int> in_flight_ = 0;            // tasks and changes posted and not done
   std::mutex landing_;
   std::condition_variable all_landed_;
   std::unique_ptr<CommitThread> commits_;

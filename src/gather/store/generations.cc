@@ -16,9 +16,9 @@ namespace {
 
 constexpr size_t kGenerationsKept = 2;
 constexpr int kDeepestReport = 4;
-constexpr const char* kReadable[] = {"report.json",    "index.html",       "summary.txt",
-                                     "report.sqlite",  "diagnostics.json", "report.prom",
-                                     "hang/hang.json", "hang/index.html",  "hang/summary.txt"};
+constexpr const char* kReadable[] = {"report.json",      "index.html",      "summary.txt",  "report.sqlite",
+                                     "diagnostics.json", "report.prom",     "outcome.json", "hang/hang.json",
+                                     "hang/index.html",  "hang/summary.txt"};
 constexpr const char* kLog = "log";
 constexpr size_t kMostHostsText = 32 << 10;  // half of what the process that makes reports takes at once
 

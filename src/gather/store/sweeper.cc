@@ -51,15 +51,15 @@ void Sweeper::sweep() {
   back_up();
 }
 
-// Has the wall clock gone back, however little? Once a minute it may have, between two looks.
+// Has the wall clock gone back, however little?
 bool Sweeper::look_at_clocks() {
+  const bool back = engine_.went_back();
   const Time wall = engine_.now();
   const std::chrono::seconds ran = engine_.running();
   const bool jumped = core_.memory.lock()->aging.look(wall, ran);
-  const bool back = wall < std::exchange(last_wall_, wall);
   const bool keep = jumped || !clocks_kept_ || ran - *clocks_kept_ >= kClocksKeptEvery;
   if (keep) keep_clocks();
-  return back || keep;
+  return back;
 }
 
 // A start takes them up where they are: between two times nothing is deleted that would not be by the first.

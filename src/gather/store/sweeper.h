@@ -39,7 +39,7 @@ class Sweeper {
   Uploads& uploads_;
   Quarantine& quarantine_;
   std::optional<std::chrono::seconds> clocks_kept_;  // running() when they last were, by this process
-  Time last_backup_{}, last_wall_{};
+  Time last_backup_{};
   Pulse pulse_;
   std::mutex mutex_;
   std::condition_variable wanted_;

@@ -141,13 +141,6 @@ std::vector<JobReport::OutsideSteps> outside_steps(const Sources& sources) {
   return rows;
 }
 
-int64_t mean_step_ns(const JobReport& report) {
-  const auto steps = whole_steps(report);
-  int64_t sum_ns = 0;
-  for (const JobReport::StepRow* step : steps) sum_ns += step->duration_ns;
-  return steps.empty() ? 0 : sum_ns / std::ssize(steps);
-}
-
 std::vector<JobReport::CollectiveStep> collective_steps(const Sources& sources) {
   std::map<std::tuple<int32_t, CollectiveKind, DType, int64_t, int32_t, int64_t>, JobReport::CollectiveStep> sums;
   for (size_t i = 0; i < sources.instances.instances.size(); ++i) {
@@ -181,3 +174,14 @@ std::vector<JobReport::CollectiveStep> collective_steps(const Sources& sources) 
 }
 
 }  // namespace skewscope::report
+
+namespace skewscope {
+
+int64_t mean_step_ns(const JobReport& report) {
+  const auto steps = whole_steps(report);
+  int64_t sum_ns = 0;
+  for (const JobReport::StepRow* step : steps) sum_ns += step->duration_ns;
+  return steps.empty() ? 0 : sum_ns / std::ssize(steps);
+}
+
+}  // namespace skewscope

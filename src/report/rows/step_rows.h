@@ -15,7 +15,4 @@ std::vector<JobReport::RankStep> rank_steps(const Sources& sources);
 std::vector<JobReport::OutsideSteps> outside_steps(const Sources& sources);
 std::vector<JobReport::CollectiveStep> collective_steps(const Sources& sources);
 
-// Mean over the steps that most ranks recorded, as compare and scale have it; 0 without steps.
-int64_t mean_step_ns(const JobReport& report);
-
 }  // namespace skewscope::report

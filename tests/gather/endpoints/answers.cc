@@ -72,7 +72,22 @@ TEST_CASE("text from outside is no markup on a page") {
   hostile.report = ReportState::failed;
   CHECK(job_page({hostile, "<script>alert(3)</script>"}, {"<script>", "<script>", 1, 1}, "<script>alert(2)</script>")
             .body.find("<script") == std::string::npos);
-  CHECK(jobs_page({{hostile, "<script>alert(3)</script>"}}, false, true).body.find("<script") == std::string::npos);
+  CHECK(jobs_page({{hostile, "<script>alert(3)</script>"}}, {}, false, true).body.find("<script") == std::string::npos);
+}
+
+TEST_CASE("a node that was the cause is said before all jobs, and its text is no markup either") {
+  NodeRecord record;
+  record.node = "<script>";
+  record.recent = 8;
+  record.caused = 6;
+  record.since_job = "<script>";
+  record.jobs = {"<script>"};
+  record.since = Time(std::chrono::hours(24));
+  const std::string page = jobs_page({}, {record}, false, false).body;
+  CHECK(page.find("&lt;script&gt; was the cause in 6 of its last 8 jobs, since &lt;script&gt; (1970-01-02).") <
+        page.find("<h1>Jobs"));
+  CHECK(page.find("<script") == std::string::npos);
+  CHECK(nodes_page({record}).body.find("<script") == std::string::npos);
 }
 
 TEST_CASE("a job's page names its missing ranks and links the report once there is one") {
@@ -89,7 +104,7 @@ TEST_CASE("the list of jobs links each report by what it says first") {
   JobState job = job_of("run");
   job.report_generation = 1;
   job.report = ReportState::complete;
-  const std::string page = jobs_page({{job, "Rank 13 causes 36 % of all waiting."}}, false, false).body;
+  const std::string page = jobs_page({{job, "Rank 13 causes 36 % of all waiting."}}, {}, false, false).body;
   CHECK(page.find("<a href=\"/v1/jobs/run/report.html\">Open report: Rank 13 causes 36 % of all waiting.</a>") !=
         std::string::npos);
 }

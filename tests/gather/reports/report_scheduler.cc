@@ -16,6 +16,8 @@ using test::kTrace;
 using test::Spool;
 using test::upload_of;
 
+std::unique_ptr<History> history_in_memory() { return std::move(History::open(":memory:").value()); }
+
 class ForkerOfCodes : public ReportForker {
  public:
   explicit ForkerOfCodes(std::vector<int> codes) : codes_(std::move(codes)) {}
@@ -59,7 +61,8 @@ struct MadeAgain {
 };
 MadeAgain made_by(Spool& spool, const std::vector<int>& codes) {
   ForkerOfCodes forker(codes);
-  const auto scheduler = ReportScheduler::start(*spool.store, forker, {});
+  const auto history = history_in_memory();
+  const auto scheduler = ReportScheduler::start(*spool.store, forker, *history, {});
   const auto over = [&] {
     const ReportState report = spool.store->job("train")->report;
     return report != ReportState::waiting && report != ReportState::running;
@@ -136,7 +139,8 @@ TEST_CASE("the reports of one owner never take all processes, where there are se
   };
   for (const char* job : {"large1", "large2", "large3"}) send(job, 1000);
   WaitingForker forker;
-  const auto scheduler = ReportScheduler::start(*spool.store, forker, {});
+  const auto history = history_in_memory();
+  const auto scheduler = ReportScheduler::start(*spool.store, forker, *history, {});
   CHECK(test::eventually([&] { return forker.jobs() == std::vector<std::string>{"large1"}; }));
   usleep(100'000);
   CHECK(forker.jobs() == std::vector<std::string>{"large1"});
@@ -165,7 +169,8 @@ TEST_CASE("owners take turns, and of an owner's jobs the one comes first whose r
   ForkerOfCodes forker({});
   GatherOptions options;
   options.report_processes = 1;
-  const auto scheduler = ReportScheduler::start(*spool.store, forker, options);
+  const auto history = history_in_memory();
+  const auto scheduler = ReportScheduler::start(*spool.store, forker, *history, options);
   CHECK(test::eventually([&] { return forker.runs() == 4; }));
   CHECK(forker.jobs() == std::vector<std::string>{"b", "zz", "a", "c"});
 }
@@ -190,7 +195,8 @@ TEST_CASE("a clock that was ahead when a rank arrived holds back no report, not 
     CHECK(spool.ask().put_job("train", settings).value.ended);
   }
   ForkerOfCodes forker({});
-  const auto scheduler = ReportScheduler::start(*spool.store, forker, {});
+  const auto history = history_in_memory();
+  const auto scheduler = ReportScheduler::start(*spool.store, forker, *history, {});
   CHECK(test::eventually([&] { return forker.runs() == 1; }));
 }
 
@@ -245,7 +251,8 @@ TEST_CASE("what retention deletes is counted and audited") {
   CHECK(made_by(spool, {}).report == ReportState::complete);
   spool.clock = time(nullptr);
   ForkerOfCodes forker({});
-  const auto scheduler = ReportScheduler::start(*spool.store, forker, {});
+  const auto history = history_in_memory();
+  const auto scheduler = ReportScheduler::start(*spool.store, forker, *history, {});
   CHECK(test::eventually([&] { return spool.store->figures().jobs_deleted == 1; }));
   CHECK_FALSE(spool.store->job("train"));
 }

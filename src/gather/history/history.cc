@@ -1,0 +1,251 @@
+#include "history.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <tuple>
+
+#include "src/gather/disk/statement_values.h"
+#include "src/gather/process/log.h"
+
+namespace skewscope::gather {
+namespace {
+
+// A run's figures are its outcome's text; the columns are what is asked by.
+constexpr const char* kHistoryTables = R"(
+PRAGMA journal_mode=WAL;
+PRAGMA synchronous=NORMAL;
+PRAGMA trusted_schema=OFF;
+CREATE TABLE IF NOT EXISTS run (id INTEGER PRIMARY KEY, job TEXT NOT NULL, series TEXT NOT NULL,
+  owner_uid INTEGER NOT NULL, created INTEGER NOT NULL, reported INTEGER NOT NULL, verdict TEXT NOT NULL,
+  outcome TEXT NOT NULL, UNIQUE (job, created)) STRICT;
+CREATE INDEX IF NOT EXISTS run_of_series ON run (series, created);
+CREATE INDEX IF NOT EXISTS run_by_report ON run (reported);
+CREATE TABLE IF NOT EXISTS node (run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, name TEXT NOT NULL,
+  PRIMARY KEY (name, run)) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS node_of_run ON node (run);
+CREATE TABLE IF NOT EXISTS cause (run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, node TEXT NOT NULL,
+  part INTEGER NOT NULL, PRIMARY KEY (node, part, run)) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS cause_of_run ON cause (run);
+)";
+constexpr int kHistoryFormat = 1;
+constexpr const char* kRunColumns = "job, owner_uid, created, reported, verdict, outcome";
+
+bool runs_well(sqlite3* database, const char* sql) {
+  return sqlite3_exec(database, sql, nullptr, nullptr, nullptr) == SQLITE_OK;
+}
+
+// One statement, its values bound in their order.
+class Asked {
+ public:
+  template <class... Values>
+  Asked(sqlite3* database, const std::string& sql, const Values&... values) {
+    sqlite3_prepare_v2(database, sql.c_str(), static_cast<int>(sql.size()), &statement_, nullptr);
+    int place = 0;
+    if (statement_ != nullptr) (static_cast<void>(bind(statement_, ++place, values)), ...);
+  }
+  ~Asked() { sqlite3_finalize(statement_); }
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
+
+  bool next() { return statement_ != nullptr && sqlite3_step(statement_) == SQLITE_ROW; }
+  bool done() { return statement_ != nullptr && sqlite3_step(statement_) == SQLITE_DONE; }
+  Cells cells() const { return Cells(statement_); }
+
+ private:
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+// nullopt: its figures make no sense.
+std::optional<Run> run_in(Cells cells) {
+  Run run;
+  run.job = cells.text();
+  run.owner_uid = cells.number<uint32_t>(0, UINT32_MAX);
+  run.created = cells.time();
+  run.reported = cells.time();
+  run.verdict = cells.text();
+  auto outcome = outcome_from_json(cells.text());
+  if (!outcome || !cells.sense()) return std::nullopt;
+  run.outcome = std::move(*outcome);
+  return run;
+}
+
+sqlite3* opened(const std::string& path) {
+  sqlite3* database = nullptr;
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  const bool fine = sqlite3_open_v2(path.c_str(), &database, flags, nullptr) == SQLITE_OK &&
+                    runs_well(database, "PRAGMA foreign_keys=ON") && runs_well(database, kHistoryTables);
+  if (fine) {
+    Asked format(database, "PRAGMA user_version");
+    const int64_t number = format.next() ? format.cells().number() : -1;
+    if (number == kHistoryFormat) return database;
+    if (number == 0 && runs_well(database, "PRAGMA user_version=1")) return database;
+  }
+  sqlite3_close_v2(database);
+  return nullptr;
+}
+
+}  // namespace
+
+void History::CloseDatabase::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+
+History::History(sqlite3* database) : database_(database) {}
+History::~History() = default;
+
+Result<std::unique_ptr<History>> History::open(const std::string& path) {
+  sqlite3* database = opened(path);
+  if (database == nullptr) {
+    std::error_code error;
+    const std::string aside = path + ".damaged";
+    std::filesystem::rename(path, aside, error);
+    if (!error) log_warning("history_damaged", {{"err", "begun anew; what was there is now " + aside}});
+    for (const char* const side : {"-wal", "-shm"}) std::filesystem::remove(path + side, error);
+    database = opened(path);
+  }
+  if (database == nullptr) return Error{ErrorKind::output, path + " cannot be made or opened"};
+  return std::unique_ptr<History>(new History(database));
+}
+
+void History::add(const Run& run) {
+  const std::lock_guard lock(mutex_);
+  sqlite3* const database = database_.get();
+  bool fine =
+      runs_well(database, "BEGIN IMMEDIATE") &&
+      Asked(database, "DELETE FROM run WHERE job=?1 AND created=?2", run.job, run.created).done() &&
+      Asked(database,
+            "INSERT INTO run (job, series, owner_uid, created, reported, verdict, outcome) "
+            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            run.job, series_of(run.job), run.owner_uid, run.created, run.reported, run.verdict, to_json(run.outcome))
+          .done();
+  const int64_t id = sqlite3_last_insert_rowid(database);
+  for (const std::string& host : run.outcome.hosts) {
+    fine = fine && Asked(database, "INSERT OR IGNORE INTO node (run, name) VALUES (?1, ?2)", id, host).done();
+  }
+  for (const ReportOutcome::Cause& cause : run.outcome.causes) {
+    if (cause.host.empty()) continue;
+    fine = fine && Asked(database, "INSERT OR IGNORE INTO cause (run, node, part) VALUES (?1, ?2, ?3)", id, cause.host,
+                         cause.part)
+                       .done();
+  }
+  fine = fine && runs_well(database, "COMMIT");
+  if (fine) return;
+  log_warning("history_not_kept", {{"job", run.job}, {"err", sqlite3_errmsg(database)}});
+  if (sqlite3_get_autocommit(database) == 0) runs_well(database, "ROLLBACK");
+}
+
+bool History::has(const std::string& job, Time created, Time reported) const {
+  const std::lock_guard lock(mutex_);
+  return Asked(database_.get(), "SELECT 1 FROM run WHERE job=?1 AND created=?2 AND reported>=?3", job, created,
+               reported)
+      .next();
+}
+
+void History::forget(Time before) {
+  const std::lock_guard lock(mutex_);
+  Asked(database_.get(), "DELETE FROM run WHERE reported<?1", before).done();
+}
+
+std::vector<Run> History::runs_where(const char* sql, const std::string& value, size_t most) const {
+  std::vector<Run> runs;
+  Asked rows(database_.get(), std::string("SELECT ") + kRunColumns + " FROM run WHERE " + sql + " LIMIT ?2", value,
+             static_cast<int64_t>(most));
+  while (rows.next()) {
+    if (auto run = run_in(rows.cells())) runs.push_back(std::move(*run));
+  }
+  return runs;
+}
+
+std::vector<Run> History::runs_of(const std::string& series, size_t most) const {
+  const std::lock_guard lock(mutex_);
+  return runs_where("series=?1 ORDER BY created DESC, id DESC", series, most);
+}
+
+std::optional<Run> History::newest_of(const std::string& job) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Run> runs = runs_where("job=?1 ORDER BY created DESC", job, 1);
+  return runs.empty() ? std::nullopt : std::optional(std::move(runs.front()));
+}
+
+// With the lock held.
+NodeRecord History::record_of(const std::string& node, ReportOutcome::Part part) const {
+  struct Seen {
+    std::string job;
+    Time created{};
+    bool caused = false;
+  };
+  std::vector<Seen> all;  // the newest first
+  NodeRecord record;
+  record.node = node;
+  record.part = part;
+  std::set<int32_t> devices;
+  std::set<uint32_t> owners;
+  Asked rows(database_.get(),
+             "SELECT run.job, run.created, run.owner_uid, cause.run IS NOT NULL, CASE WHEN cause.run IS NULL THEN '' "
+             "ELSE run.outcome END FROM node JOIN run ON run.id=node.run LEFT JOIN cause ON cause.run=node.run AND "
+             "cause.node=node.name AND cause.part=?2 WHERE node.name=?1 ORDER BY run.created DESC, run.id DESC",
+             node, part);
+  while (rows.next()) {
+    Cells cells = rows.cells();
+    Seen seen{cells.text(), cells.time(), false};
+    const auto owner = cells.number<uint32_t>(0, UINT32_MAX);
+    seen.caused = cells.flag();
+    const bool recent = std::ssize(all) < kRecentJobs;
+    record.recent += recent ? 1 : 0;
+    if (seen.caused) {
+      ++record.caused_ever;
+      record.caused += recent ? 1 : 0;
+      if (record.last == Time{}) record.last = seen.created;
+      if (std::ssize(record.jobs) < kRecentJobs) {
+        record.jobs.push_back(seen.job);
+        owners.insert(owner);
+        if (const auto outcome = outcome_from_json(cells.text())) {
+          record.worst = std::max(record.worst, outcome->gain);
+          for (const ReportOutcome::Cause& cause : outcome->causes) {
+            if (cause.host == node && cause.part == part && cause.device >= 0) devices.insert(cause.device);
+          }
+        }
+      }
+    }
+    all.push_back(std::move(seen));
+  }
+  // From `i` back to the newest it was the cause in half of its jobs.
+  int caused = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    caused += all[i].caused ? 1 : 0;
+    if (!all[i].caused || 2 * caused < static_cast<int>(i) + 1) continue;
+    record.since = all[i].created;
+    record.since_job = all[i].job;
+  }
+  record.devices.assign(devices.begin(), devices.end());
+  record.owners.assign(owners.begin(), owners.end());
+  return record;
+}
+
+std::vector<NodeRecord> History::nodes(size_t most) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::pair<std::string, ReportOutcome::Part>> candidates;
+  {
+    Asked rows(database_.get(), "SELECT node, part FROM cause GROUP BY node, part HAVING count(*) > 1");
+    while (rows.next()) {
+      Cells cells = rows.cells();
+      std::string node = cells.text();
+      candidates.emplace_back(std::move(node), cells.number<ReportOutcome::Part>(0, 1));
+    }
+  }
+  std::vector<NodeRecord> records;
+  for (const auto& [node, part] : candidates) {
+    NodeRecord record = record_of(node, part);
+    if (record.caused > 1) records.push_back(std::move(record));
+  }
+  const auto order = [](const NodeRecord& a, const NodeRecord& b) {
+    return std::make_tuple(-a.caused, a.recent, -a.caused_ever, a.node) <
+           std::make_tuple(-b.caused, b.recent, -b.caused_ever, b.node);
+  };
+  std::sort(records.begin(), records.end(), order);
+  records.resize(std::min(records.size(), most));
+  return records;
+}
+
+}  // namespace skewscope::gather
