@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "authorities.h"
 #include "connection_failure.h"
 #include "libcurl.h"
 #include "skewscope/base/printable.h"
