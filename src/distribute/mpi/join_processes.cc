@@ -46,7 +46,7 @@ struct Layout {
       places.push_back(place);
       place += counts.back();
     }
-    bytes.resize(static_cast<size_t>(place));
+    bytes.resize(static_cast<size_t>(std::max(place, 1)));  // without memory, the next call hangs in Open MPI 4.1.0
   }
   char* part(size_t process) { return bytes.data() + places[process]; }
   size_t size(size_t process) const { return static_cast<size_t>(counts[process]); }
