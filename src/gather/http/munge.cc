@@ -94,7 +94,8 @@ Result<std::unique_ptr<Munge>> Munge::load(const std::string& library, const std
   loaded->handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (loaded->handle == nullptr || !loaded->find_all()) {
     const char* reason = ::dlerror();
-    return Error{ErrorKind::usage, "MUNGE credentials need " + library + " of MUNGE's package (Debian: libmunge2): " +
+    return Error{ErrorKind::usage, "MUNGE credentials need " + library +
+                                       ", of Debian's package libmunge2 (apt-get install munge): " +
                                        (reason == nullptr ? "it lacks a function" : reason)};
   }
   return std::unique_ptr<Munge>(new Munge(std::move(loaded)));
