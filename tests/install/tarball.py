@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The relocatable tarball (scripts/make_tarball), made twice and unpacked into an empty root: no library, no shell, no /etc, no
 /dev; read-only, as an unprivileged user, and where said with the system calls of Linux 4.18 alone. Needs root.
-usage: tarball.py BUILD [TEST...]"""
+usage: tarball.py SKEWSCOPE BUILD [TEST...]"""
 import ctypes
 import ctypes.util
 import errno
@@ -18,12 +18,11 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(ROOT / "tests/gather_daemon"))
-from daemon import Daemon, key_file, self_made_ca, trusting  # noqa: E402
+from daemon import PROGRAM, Daemon, key_file, self_made_ca, trusting  # noqa: E402
 
+BUILD = Path(sys.argv.pop(1)).resolve()
 SKIPPED = 77
-BUILT = BUILD / "src/cli/skewscope"
 NOBODY = 65534
 JOB = "Läufe 運行"
 MOST_BYTES = 40_000_000
@@ -126,7 +125,7 @@ class Tarball(unittest.TestCase):
 
     def report_of_built(self):
         report = self.folder / "built"
-        subprocess.run([BUILT, "report", self.root / "traces" / JOB, "-o", report, "--force", "-q", "--cache", "off"], check=True)
+        subprocess.run([PROGRAM, "report", self.root / "traces" / JOB, "-o", report, "--force", "-q", "--cache", "off"], check=True)
         return report
 
     def test_two_tarballs_of_a_build_have_equal_bytes_small_ones_and_no_owner_and_path_of_where_they_were_made(self):
