@@ -29,6 +29,7 @@ MAY_INCLUDE = {
     "hang": DATA,
     "merge": DATA,
     "distribute": {"base"},
+    "launch": set(),  # a program of its own
     "correlate": DATA | {"ingest", "matching", "align", "select", "attribute", "blame", "lanes", "summarize",
                           "report"},
     "advise": DATA,

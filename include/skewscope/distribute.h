@@ -8,12 +8,12 @@
 
 namespace skewscope {
 
-// By MPI, where skewscope was built with it and mpirun or srun started it; else this process alone. Once per process.
+// By MPI, in skewscope-mpi where mpirun or srun started it; else this process alone. Once per process.
 // Whoever dies, or ends with an exception, takes the others along.
 std::unique_ptr<Exchange> join_processes();
 
-// Says that a launcher started several processes, in a build that cannot join them: "srun started 4 processes". Each
-// would do the whole work. "": they are joined, or it is one.
+// Says that a launcher started several processes, in the program without MPI, which cannot join them: "srun started 4
+// processes". Each would do the whole work. "": they are joined, or it is one.
 std::string processes_apart();
 
 }  // namespace skewscope

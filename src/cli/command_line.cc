@@ -145,8 +145,8 @@ ExitCode CommandLine::run(int argc, const char* const* argv) {
   // Only a report is the work of several processes.
   if (!exchange_->first() && command->app != app_.get_subcommand("report")) return kDone;
   if (const std::string apart = processes_apart(); !apart.empty() && command->app == app_.get_subcommand("report")) {
-    return fail({ErrorKind::usage, apart + ", but this skewscope is built without MPI and each would make the whole "
-                                           "report: configure with -DSKEWSCOPE_MPI=ON, or start it once"});
+    return fail({ErrorKind::usage, apart + ", but skewscope does not join them and each would make the whole report: "
+                                           "start skewscope-mpi (built with -DSKEWSCOPE_MPI=ON), or skewscope once"});
   }
   if (common.threads > 0) limit_threads(common.threads);
   return command->run(as_typed(argc, argv));

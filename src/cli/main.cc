@@ -5,11 +5,13 @@
 
 #include "command_line.h"
 #include "src/cli/process/interruption.h"
+#include "src/cli/process/program_identity.h"
 #include "src/cli/process/uncaught.h"
 
 int main(int argc, char** argv) {
   using namespace skewscope::cli;
   int code = kInternal;
+  name_process();
   explain_at_terminate();
   try {
     if (!CommandLine::serves(argc, argv)) watch_for_interruption();

@@ -41,7 +41,7 @@ void limit(__rlimit_resource_t resource, uint64_t value, uint64_t beyond = 0) {
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, standard);
   if (dup2(wanted.descriptor, kTraceDescriptor) != kTraceDescriptor) _exit(kCannotStart);
   fcntl(kTraceDescriptor, F_SETFD, 0);
-  close_range(kTraceDescriptor + 1, ~0U, 0);
+  closefrom(kTraceDescriptor + 1);
   execv(wanted.program.c_str(), arguments);
   _exit(kCannotStart);
 }

@@ -12,6 +12,7 @@ TOP = Path(__file__).resolve().parents[2]
 WORK = TOP / "build" / "bench"
 BUILD = TOP / "build" / "release"
 SKEWSCOPE = BUILD / "src" / "cli" / "skewscope"
+SKEWSCOPE_MPI = BUILD / "src" / "cli" / "skewscope-mpi"
 RESULTS = TOP / "tests" / "bench" / "RESULTS.md"
 RESULTS_JSON = TOP / "tests" / "bench" / "results.json"
 MB = 1_000_000

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import inputs
-from harness import MB, SKEWSCOPE, keep, measure, say, table
+from harness import MB, SKEWSCOPE, SKEWSCOPE_MPI, keep, measure, say, table
 
 
 def equal_reports(one, other):
@@ -31,8 +31,8 @@ def main(options):
         figures = {"alone: seconds": alone["wall_s"]}
         for processes in (1, 2, 4, 7):
             there = Path(place) / f"np{processes}"
-            one = measure("mpirun", "--allow-run-as-root", "--oversubscribe", "-np", processes, SKEWSCOPE, "report", folder, "-o",
-                          there, "-q", "--cache", "off", "-j", 1)
+            one = measure("mpirun", "--allow-run-as-root", "--oversubscribe", "-np", processes, SKEWSCOPE_MPI, "report",
+                          folder, "-o", there, "-q", "--cache", "off", "-j", 1)
             rows.append([f"-np {processes}", f"{one['wall_s']:.1f}", f"{one['peak_bytes'] / MB:.0f}",
                          "equal" if equal_reports(local, there) else "DIFFERENT"])
             figures[f"-np {processes}: seconds"] = one["wall_s"]

@@ -19,10 +19,11 @@ std::string read_and_remove(const std::string& path) {
 
 }  // namespace
 
-Outcome run_program(const std::string& directory, const std::string& arguments, const std::string& launcher) {
+Outcome run_program(const std::string& directory, const std::string& arguments, const std::string& launcher,
+                    const std::string& program) {
   const std::string out = directory + "/.stdout", err = directory + "/.stderr";
   const std::string command = "cd " + directory + " && export XDG_CACHE_HOME=" + directory + "/.cache && " + launcher +
-                              " " SKEWSCOPE_PROGRAM " " + arguments + " > " + out + " 2> " + err + " < /dev/null";
+                              " " + program + " " + arguments + " > " + out + " 2> " + err + " < /dev/null";
   const int status = std::system(command.c_str());
   Outcome outcome;
   outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -11,6 +11,7 @@ struct Outcome {
 };
 
 // `arguments` as typed in a shell, `launcher` what stands before the program ("timeout 5"); runs in `directory`.
-Outcome run_program(const std::string& directory, const std::string& arguments, const std::string& launcher = "");
+Outcome run_program(const std::string& directory, const std::string& arguments, const std::string& launcher = "",
+                    const std::string& program = SKEWSCOPE_PROGRAM);
 
 }  // namespace skewscope::test

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`skewscope report` under mpirun on two machines (machines.py): each process reads the files beside it, the report is the
+"""`skewscope-mpi report` under mpirun on two machines (machines.py): each process reads the files beside it, the report is the
 one of a process that has them all, and who dies takes the others along.
-usage: mpirun.py SKEWSCOPE"""
+usage: mpirun.py SKEWSCOPE-MPI"""
 import os
 import shutil
 import signal
@@ -50,7 +50,7 @@ class UnderMpirun(machines.TwoMachines):
                 out, error = run.communicate(timeout=40)
                 return out, error, run.returncode
             except subprocess.TimeoutExpired:
-                alive = [name for name in watched if self.processes_of(name, "skewscope")]
+                alive = [name for name in watched if self.processes_of(name, "skewscope-mpi")]
                 for name in NAMES:
                     self.kill_all(name, "orted")
                 run.kill()
@@ -99,10 +99,10 @@ class UnderMpirun(machines.TwoMachines):
     def started_and_killed(self, program):
         """A report of which `program` was killed on the second machine as soon as it read there."""
         run = self.report(4, "killed")
-        while len(self.processes_of("second", "skewscope")) < 2:
+        while len(self.processes_of("second", "skewscope-mpi")) < 2:
             self.assertIsNone(run.poll(), "ended before it was killed")
             time.sleep(0.001)
-        for process in self.processes_of("second", "skewscope"):
+        for process in self.processes_of("second", "skewscope-mpi"):
             os.kill(process, signal.SIGSTOP)  # so that the first machine waits for it
         os.kill(self.processes_of("second", program)[0], signal.SIGKILL)
         return run
@@ -111,13 +111,13 @@ class UnderMpirun(machines.TwoMachines):
         try:
             code = self.end_of(lambda: self.started_and_killed(program), watched=NAMES[:1])[2]
         finally:
-            self.kill_all("second", "skewscope")  # stopped, and without its launcher
+            self.kill_all("second", "skewscope-mpi")  # stopped, and without its launcher
         self.assertEqual(self.left("killed"), [])
         return code
 
     # What mpirun says of a lost process or machine is not asked for: of 100 runs on a busy machine, 15 do not say where.
     def test_a_process_killed_on_the_other_machine_ends_the_run_and_leaves_no_report(self):
-        self.assertEqual(self.exit_code_with_killed("skewscope"), 128 + signal.SIGKILL)
+        self.assertEqual(self.exit_code_with_killed("skewscope-mpi"), 128 + signal.SIGKILL)
 
     def test_a_machine_that_is_lost_ends_the_run_and_leaves_no_report(self):
         self.assertNotEqual(self.exit_code_with_killed("orted"), 0)

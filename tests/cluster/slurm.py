@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """configs/slurm/report.sbatch under Slurm (slurm_cluster.py): one process on each node reads the files beside it, and the
 report is the one of a process that has them all.
-usage: slurm.py SKEWSCOPE"""
+usage: slurm.py SKEWSCOPE-MPI"""
 import os
 from pathlib import Path
 

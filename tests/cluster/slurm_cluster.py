@@ -49,7 +49,7 @@ class SlurmCluster(machines.TwoMachines):
     def furnish(cls):
         for name in ("bin", "munge"):
             (cls.folder / name).mkdir(mode=0o755)
-        shutil.copy2(machines.program(), cls.folder / "bin/skewscope")
+        shutil.copy2(machines.program(), cls.folder / "bin")
         cls.start_munge(cls.folder / "munge")
         return super().furnish()
 

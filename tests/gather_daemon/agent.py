@@ -74,6 +74,13 @@ class Agent(unittest.TestCase):
         self.assertEqual(code, 0, text)
         self.assertIn("1 files", text)
 
+    def test_without_ca_the_file_that_SSL_CERT_FILE_names_is_trusted_and_no_other_authority(self):
+        self.start()
+        command = [word for word in self.command("--once", "--give-up", "1") if word not in ("--ca", self.folder / "ca.pem")]
+        self.assertNotEqual(subprocess.run(command, capture_output=True).returncode, 0)
+        done = subprocess.run(command, capture_output=True, env=os.environ | {"SSL_CERT_FILE": str(self.folder / "ca.pem")})
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_what_the_gatherer_has_lost_is_sent_again_when_it_is_asked(self):
         self.start()
         self.assertEqual(self.ship()[0], 0)

@@ -10,6 +10,7 @@
 #include "skewscope/base/printable.h"
 #include "skewscope/protocol/names.h"
 #include "src/cli/options/option_values.h"
+#include "src/cli/process/program_identity.h"
 
 namespace skewscope::cli {
 namespace {
@@ -202,6 +203,7 @@ ExitCode run_ship(ShipCommandOptions options) {
     ship.give_up = std::chrono::seconds(options.give_up_s > 0 ? options.give_up_s : kGiveUpOnce_s);
   }
   ship.compress = !options.no_compress;
+  ship.program = own_program();
   ship.say = [](Severity severity, const std::string& line) {
     spdlog::log(severity == Severity::info      ? spdlog::level::info
                 : severity == Severity::warning ? spdlog::level::warn

@@ -3,7 +3,10 @@
 #include <elf.h>
 #include <fmt/format.h>
 #include <link.h>
+#include <sys/prctl.h>
 
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -51,5 +54,12 @@ std::string build_id() {
   dl_iterate_phdr(look_into_program, &id);
   return id;
 }
+
+std::string own_program() {
+  const char* launcher = std::getenv("SKEWSCOPE_LAUNCHER");
+  return launcher == nullptr ? "/proc/self/exe" : launcher;
+}
+
+void name_process() { prctl(PR_SET_NAME, program_invocation_short_name); }
 
 }  // namespace skewscope::cli

@@ -1,4 +1,4 @@
-// Built with MPI: the processes of MPI_COMM_WORLD.
+// Of skewscope-mpi: the processes of MPI_COMM_WORLD.
 //
 // A message may be larger than the 2 GiB that MPI counts in an int: it goes in rounds, all processes in the same
 // number. Waiting is polite: while process 0 writes the report the others would otherwise spin, on the cores that it
@@ -46,7 +46,7 @@ struct Layout {
       places.push_back(place);
       place += counts.back();
     }
-    bytes.resize(static_cast<size_t>(place));
+    bytes.resize(static_cast<size_t>(std::max(place, 1)));  // without memory, the next call hangs in Open MPI 4.1.0
   }
   char* part(size_t process) { return bytes.data() + places[process]; }
   size_t size(size_t process) const { return static_cast<size_t>(counts[process]); }

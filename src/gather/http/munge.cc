@@ -93,8 +93,10 @@ Result<std::unique_ptr<Munge>> Munge::load(const std::string& library, const std
   loaded->socket = socket;
   loaded->handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (loaded->handle == nullptr || !loaded->find_all()) {
+    const char* reason = ::dlerror();
     return Error{ErrorKind::usage, "MUNGE credentials need " + library +
-                                       ", which Debian's package libmunge2 provides: apt-get install munge"};
+                                       ", of Debian's package libmunge2 (apt-get install munge): " +
+                                       (reason == nullptr ? "it lacks a function" : reason)};
   }
   return std::unique_ptr<Munge>(new Munge(std::move(loaded)));
 }

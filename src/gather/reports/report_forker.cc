@@ -99,7 +99,7 @@ uint64_t bytes_of(const std::string& output) {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   const int log = open((task.output + ".log").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
   if (log >= 0) dup2(log, STDOUT_FILENO), dup2(log, STDERR_FILENO);
-  close_range(3, ~0u, 0);
+  closefrom(3);
   const std::string writable = std::filesystem::path(task.output).parent_path().string();
   const auto missing = enter_sandbox({task.traces, writable, task.memory, cpu_seconds, task.room});
   int code = kInternal;
@@ -280,7 +280,7 @@ Result<std::unique_ptr<ReportForker>> ReportForker::start(const GatherOptions& o
   if (child < 0) return failed;
   if (child == 0) {
     if (ends[1] != 3) dup2(ends[1], 3);
-    close_range(4, ~0u, 0);
+    closefrom(4);
     ForkerProcess(3, options, make_report).serve();
   }
   close(ends[1]);

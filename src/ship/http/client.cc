@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "authorities.h"
 #include "connection_failure.h"
 #include "libcurl.h"
 #include "skewscope/base/printable.h"
@@ -210,6 +211,8 @@ bool Client::prepare(Connection& connection, const std::string& path, Reply& fai
     connection.set(CURLOPT_CAINFO, options_.ca_file.c_str());
     connection.set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // else the system's authorities count, too
     connection.set(CURLOPT_CA_CACHE_TIMEOUT, 0L);                       // the file may have been replaced
+  } else if (const std::string file = system_authorities(); !file.empty()) {
+    connection.set(CURLOPT_CAINFO, file.c_str());
   }
   if (!options_.certificate.empty()) {
     const std::string& key = options_.private_key.empty() ? options_.certificate : options_.private_key;

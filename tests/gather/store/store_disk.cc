@@ -1,6 +1,10 @@
 // Disks that fail, are full, or cannot be looked at now.
+#include <seccomp.h>
 #include <sys/mount.h>
+
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <thread>
 
 #include "memory_disk.h"
 #include "model.h"
@@ -125,6 +129,37 @@ TEST_CASE("a user who is not root opens a part again that was made immutable, an
   REQUIRE(files->open("in/a.part", true, file) == 0);
   CHECK(files->write(file, "ef", 4) == 0);
   files->close(file);
+}
+
+TEST_CASE("a kernel without openat2 opens the same paths of the spool and refuses the same") {
+  const skewscope::test::Folder folder("paths");
+  std::filesystem::create_directories(folder.path / "jobs/train");
+  std::ofstream(folder.path / "jobs/train/file") << "x";
+  std::filesystem::create_symlink("file", folder.path / "jobs/train/link");
+  std::filesystem::create_symlink("train", folder.path / "jobs/other");
+  const auto files = std::move(open_file_system(folder.path.string())).value();
+  const auto errors = [&] {
+    std::vector<int> found;
+    PathInfo info;
+    for (const char* path : {"", "jobs", "jobs/train/file", "jobs/none", "jobs/none/file", "jobs/train/file/below",
+                             "jobs/train/link", "jobs/other/file", "../paths"}) {
+      found.push_back(files->info(path, info));
+    }
+    return found;
+  };
+  // The last but one leads through a link; `link` is looked at, and never opened to read or write.
+  CHECK(errors() == std::vector<int>{0, 0, 0, ENOENT, ENOENT, ENOTDIR, 0, ELOOP, EXDEV});
+  std::vector<int> without;
+  bool refused = false;
+  std::thread([&] {  // a filter is the thread's alone
+    const scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    refused = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0) == 0 && seccomp_load(filter) == 0;
+    seccomp_release(filter);
+    without = errors();
+  })
+      .join();
+  REQUIRE(refused);
+  CHECK(without == std::vector<int>{0, 0, 0, ENOENT, ENOENT, ENOTDIR, 0, ENOTDIR, EXDEV});
 }
 
 TEST_CASE("a folder that finds the disk full gets the ballast, so that a reserved upload ends") {
