@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What `cmake --install` leaves: the program, a man page of each command, completion of three shells, the Python reader, and
-what configs/README.md lists, with paths of the prefix. usage: installed.py BUILD"""
+what configs/README.md lists, with paths of the prefix. usage: installed.py SKEWSCOPE BUILD"""
 import os
 import re
 import shutil
@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-BUILD = sys.argv.pop(1)
+BUILD = sys.argv.pop()
 UNITS = ("skewscope-gather.service", "skewscope-gather.socket", "skewscope-ship@.service")
 
 
