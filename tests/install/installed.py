@@ -10,7 +10,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-BUILD = sys.argv.pop()
+BUILD = sys.argv[2]
+del sys.argv[1:3]
 UNITS = ("skewscope-gather.service", "skewscope-gather.socket", "skewscope-ship@.service")
 
 
