@@ -1,6 +1,7 @@
 # Units and settings name the program and the folder of settings as a Debian package has them; here, as they are installed,
 # the names become those below CMAKE_INSTALL_PREFIX, which --prefix may have changed since the build was configured.
 # Given: `configs`, this folder; `adapted`, a folder for what is to be installed; CMAKE_INSTALL_BINDIR, _LIBDIR, _SYSCONFDIR.
+cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_PREFIX)  # --prefix may be relative
 include(GNUInstallDirs)
 foreach(file systemd/skewscope-gather.service systemd/skewscope-gather.socket systemd/skewscope-ship@.service gather.toml)
   file(READ ${configs}/${file} text)
