@@ -52,7 +52,7 @@ class Root:
 
     def start(self, *command, **how):
         inside = ["nsenter", "-t", self.pid, "--mount", "--net", "--pid", "chroot", f"{self.folder}/root"]
-        environment = {"PATH": PATH, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive", **how.pop("environment", {})}
+        environment = {"PATH": PATH, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
         return subprocess.Popen([*inside, *map(str, command)], env=environment, **how)
 
     def run(self, *command, **how):
@@ -118,15 +118,18 @@ class Services:
         asked = self.root.path / "run/systemd/asked"
         while self.root.first.poll() is None:
             if asked.exists():
-                self.asked.append(asked.read_text().strip())
-                words = self.asked[-1].split()
-                running = self.daemon is not None
-                if running and "skewscope-gather.service" in words:
-                    self.stop()
-                    if "try-restart" in words:
-                        self.start()
-                asked.unlink()
+                try:
+                    self.do(asked.read_text().strip())
+                finally:
+                    asked.unlink()  # whoever asked waits for it
             time.sleep(0.01)
+
+    def do(self, words):
+        self.asked.append(words)
+        if self.daemon is not None and "skewscope-gather.service" in words:
+            self.stop()
+            if "try-restart" in words:
+                self.start()
 
     def value(self, key):
         return re.search(rf"^{key}=(.*)$", (self.root.path / UNIT).read_text(), re.MULTILINE)[1]
