@@ -72,6 +72,78 @@ std::optional<Run> run_in(Cells cells) {
   return run;
 }
 
+// The jobs that a node took part in, the newest first; with the figures of those in which it was the cause.
+constexpr const char* kJobsOfNode =
+    "SELECT run.job, run.created, run.owner_uid, cause.run IS NOT NULL, CASE WHEN cause.run IS NULL THEN '' ELSE "
+    "run.outcome END FROM node JOIN run ON run.id=node.run LEFT JOIN cause ON cause.run=node.run AND "
+    "cause.node=node.name AND cause.part=?2 WHERE node.name=?1 ORDER BY run.created DESC, run.id DESC LIMIT ?3";
+
+struct JobOfNode {
+  std::string job;
+  Time created{};
+  uint32_t owner_uid = 0;
+  bool caused = false;
+  std::string outcome;
+};
+
+std::vector<JobOfNode> jobs_of_node(const std::string& node, ReportOutcome::Part part, int64_t most,
+                                    sqlite3* database) {
+  std::vector<JobOfNode> jobs;
+  Asked rows(database, kJobsOfNode, node, part, most);
+  while (rows.next()) {
+    Cells cells = rows.cells();
+    JobOfNode job;
+    job.job = cells.text();
+    job.created = cells.time();
+    job.owner_uid = cells.number<uint32_t>(0, UINT32_MAX);
+    job.caused = cells.flag();
+    job.outcome = cells.text();
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+int64_t caused_in(const std::vector<JobOfNode>& jobs) {
+  return std::count_if(jobs.begin(), jobs.end(), [](const JobOfNode& job) { return job.caused; });
+}
+
+// nullopt: it was the cause in less than two of its last jobs, which is told from these alone.
+std::optional<NodeRecord> record_of(const std::string& node, ReportOutcome::Part part, sqlite3* database) {
+  const std::vector<JobOfNode> recent = jobs_of_node(node, part, kRecentJobs, database);
+  NodeRecord record;
+  record.node = node;
+  record.part = part;
+  record.recent = static_cast<int>(recent.size());
+  record.caused = static_cast<int>(caused_in(recent));
+  if (record.caused < 2) return std::nullopt;
+  const std::vector<JobOfNode> all = jobs_of_node(node, part, INT64_MAX, database);
+  record.caused_ever = static_cast<int>(caused_in(all));
+  std::set<int32_t> devices;
+  std::set<uint32_t> owners;
+  int caused = 0;  // from the newest on
+  for (size_t i = 0; i < all.size(); ++i) {
+    const JobOfNode& job = all[i];
+    if (!job.caused) continue;
+    if (++caused == 1) record.last = job.created;
+    if (2 * caused > static_cast<int>(i)) {
+      record.since = job.created;
+      record.since_job = job.job;
+    }
+    if (std::ssize(record.jobs) == kRecentJobs) continue;
+    record.jobs.push_back(job.job);
+    owners.insert(job.owner_uid);
+    const auto outcome = outcome_from_json(job.outcome);
+    if (!outcome) continue;
+    record.worst = std::max(record.worst, outcome->gain);
+    for (const ReportOutcome::Cause& cause : outcome->causes) {
+      if (cause.host == node && cause.part == part && cause.device >= 0) devices.insert(cause.device);
+    }
+  }
+  record.devices.assign(devices.begin(), devices.end());
+  record.owners.assign(owners.begin(), owners.end());
+  return record;
+}
+
 sqlite3* opened(const std::string& path) {
   sqlite3* database = nullptr;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
@@ -91,7 +163,7 @@ sqlite3* opened(const std::string& path) {
 
 void History::CloseDatabase::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
-History::History(sqlite3* database) : database_(database) {}
+History::History(sqlite3* database) : database_(database) { count_all(); }
 History::~History() = default;
 
 Result<std::unique_ptr<History>> History::open(const std::string& path) {
@@ -111,6 +183,12 @@ Result<std::unique_ptr<History>> History::open(const std::string& path) {
 void History::add(const Run& run) {
   const std::lock_guard lock(mutex_);
   sqlite3* const database = database_.get();
+  std::set<std::string> nodes(run.outcome.hosts.begin(), run.outcome.hosts.end());
+  {
+    Asked before(database, "SELECT name FROM node JOIN run ON run.id=node.run WHERE job=?1 AND created=?2", run.job,
+                 run.created);
+    while (before.next()) nodes.insert(before.cells().text());
+  }
   bool fine =
       runs_well(database, "BEGIN IMMEDIATE") &&
       Asked(database, "DELETE FROM run WHERE job=?1 AND created=?2", run.job, run.created).done() &&
@@ -130,7 +208,12 @@ void History::add(const Run& run) {
                        .done();
   }
   fine = fine && runs_well(database, "COMMIT");
-  if (fine) return;
+  if (fine) {
+    for (const std::string& host : nodes) {
+      for (const auto part : {ReportOutcome::Part::gpu, ReportOutcome::Part::link}) count(host, part);
+    }
+    return;
+  }
   log_warning("history_not_kept", {{"job", run.job}, {"err", sqlite3_errmsg(database)}});
   if (sqlite3_get_autocommit(database) == 0) runs_well(database, "ROLLBACK");
 }
@@ -144,7 +227,9 @@ bool History::has(const std::string& job, Time created, Time reported) const {
 
 void History::forget(Time before) {
   const std::lock_guard lock(mutex_);
-  Asked(database_.get(), "DELETE FROM run WHERE reported<?1", before).done();
+  const bool deleted = Asked(database_.get(), "DELETE FROM run WHERE reported<?1", before).done() &&
+                       sqlite3_changes(database_.get()) > 0;
+  if (deleted) count_all();
 }
 
 std::vector<Run> History::runs_where(const char* sql, const std::string& value, size_t most) const {
@@ -168,83 +253,38 @@ std::optional<Run> History::newest_of(const std::string& job) const {
   return runs.empty() ? std::nullopt : std::optional(std::move(runs.front()));
 }
 
-// With the lock held.
-NodeRecord History::record_of(const std::string& node, ReportOutcome::Part part) const {
-  struct Seen {
-    std::string job;
-    Time created{};
-    bool caused = false;
-  };
-  std::vector<Seen> all;  // the newest first
-  NodeRecord record;
-  record.node = node;
-  record.part = part;
-  std::set<int32_t> devices;
-  std::set<uint32_t> owners;
-  Asked rows(database_.get(),
-             "SELECT run.job, run.created, run.owner_uid, cause.run IS NOT NULL, CASE WHEN cause.run IS NULL THEN '' "
-             "ELSE run.outcome END FROM node JOIN run ON run.id=node.run LEFT JOIN cause ON cause.run=node.run AND "
-             "cause.node=node.name AND cause.part=?2 WHERE node.name=?1 ORDER BY run.created DESC, run.id DESC",
-             node, part);
+void History::count_all() {
+  records_.clear();
+  std::vector<std::pair<std::string, ReportOutcome::Part>> causes;
+  Asked rows(database_.get(), "SELECT DISTINCT node, part FROM cause");
   while (rows.next()) {
     Cells cells = rows.cells();
-    Seen seen{cells.text(), cells.time(), false};
-    const auto owner = cells.number<uint32_t>(0, UINT32_MAX);
-    seen.caused = cells.flag();
-    const bool recent = std::ssize(all) < kRecentJobs;
-    record.recent += recent ? 1 : 0;
-    if (seen.caused) {
-      ++record.caused_ever;
-      record.caused += recent ? 1 : 0;
-      if (record.last == Time{}) record.last = seen.created;
-      if (std::ssize(record.jobs) < kRecentJobs) {
-        record.jobs.push_back(seen.job);
-        owners.insert(owner);
-        if (const auto outcome = outcome_from_json(cells.text())) {
-          record.worst = std::max(record.worst, outcome->gain);
-          for (const ReportOutcome::Cause& cause : outcome->causes) {
-            if (cause.host == node && cause.part == part && cause.device >= 0) devices.insert(cause.device);
-          }
-        }
-      }
-    }
-    all.push_back(std::move(seen));
+    std::string node = cells.text();
+    causes.emplace_back(std::move(node), cells.number<ReportOutcome::Part>(0, 1));
   }
-  // From `i` back to the newest it was the cause in half of its jobs.
-  int caused = 0;
-  for (size_t i = 0; i < all.size(); ++i) {
-    caused += all[i].caused ? 1 : 0;
-    if (!all[i].caused || 2 * caused < static_cast<int>(i) + 1) continue;
-    record.since = all[i].created;
-    record.since_job = all[i].job;
+  for (const auto& [node, part] : causes) count(node, part);
+}
+
+void History::count(const std::string& node, ReportOutcome::Part part) {
+  if (auto record = record_of(node, part, database_.get())) {
+    records_[{node, part}] = std::move(*record);
+  } else {
+    records_.erase({node, part});
   }
-  record.devices.assign(devices.begin(), devices.end());
-  record.owners.assign(owners.begin(), owners.end());
-  return record;
 }
 
 std::vector<NodeRecord> History::nodes(size_t most) const {
   const std::lock_guard lock(mutex_);
-  std::vector<std::pair<std::string, ReportOutcome::Part>> candidates;
-  {
-    Asked rows(database_.get(), "SELECT node, part FROM cause GROUP BY node, part HAVING count(*) > 1");
-    while (rows.next()) {
-      Cells cells = rows.cells();
-      std::string node = cells.text();
-      candidates.emplace_back(std::move(node), cells.number<ReportOutcome::Part>(0, 1));
-    }
-  }
-  std::vector<NodeRecord> records;
-  for (const auto& [node, part] : candidates) {
-    NodeRecord record = record_of(node, part);
-    if (record.caused > 1) records.push_back(std::move(record));
-  }
-  const auto order = [](const NodeRecord& a, const NodeRecord& b) {
-    return std::make_tuple(-a.caused, a.recent, -a.caused_ever, a.node) <
-           std::make_tuple(-b.caused, b.recent, -b.caused_ever, b.node);
+  std::vector<const NodeRecord*> of_late;
+  for (const auto& [key, record] : records_) of_late.push_back(&record);
+  const auto order = [](const NodeRecord* a, const NodeRecord* b) {
+    return std::make_tuple(-a->caused, a->recent, -a->caused_ever, std::string_view(a->node)) <
+           std::make_tuple(-b->caused, b->recent, -b->caused_ever, std::string_view(b->node));
   };
-  std::sort(records.begin(), records.end(), order);
-  records.resize(std::min(records.size(), most));
+  std::sort(of_late.begin(), of_late.end(), order);
+  of_late.resize(std::min(of_late.size(), most));
+  std::vector<NodeRecord> records;
+  for (const NodeRecord* record : of_late) records.push_back(*record);
   return records;
 }
 

@@ -8,10 +8,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "skewscope/base/result.h"
@@ -76,10 +78,14 @@ class History {
   };
   explicit History(sqlite3* database);
   std::vector<Run> runs_where(const char* sql, const std::string& value, size_t most) const;
-  NodeRecord record_of(const std::string& node, ReportOutcome::Part part) const;
+  void count_all();
+  void count(const std::string& node, ReportOutcome::Part part);
 
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // of all below
   std::unique_ptr<sqlite3, CloseDatabase> database_;
+  // Of every node that was the cause in two of its last jobs or more: counted when a job of it comes or goes, not when
+  // asked for.
+  std::map<std::pair<std::string, ReportOutcome::Part>, NodeRecord> records_;
 };
 
 }  // namespace skewscope::gather
