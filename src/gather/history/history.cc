@@ -76,7 +76,7 @@ std::optional<Run> run_in(Cells cells) {
 constexpr const char* kJobsOfNode =
     "SELECT run.job, run.created, run.owner_uid, cause.run IS NOT NULL, CASE WHEN cause.run IS NULL THEN '' ELSE "
     "run.outcome END FROM node JOIN run ON run.id=node.run LEFT JOIN cause ON cause.run=node.run AND "
-    "cause.node=node.name AND cause.part=?2 WHERE node.name=?1 ORDER BY run.created DESC, run.id DESC LIMIT ?3";
+    "cause.node=node.name AND cause.part=?2 WHERE node.name=?1 ORDER BY node.run DESC LIMIT ?3";
 
 struct JobOfNode {
   std::string job;
@@ -184,20 +184,25 @@ void History::add(const Run& run) {
   const std::lock_guard lock(mutex_);
   sqlite3* const database = database_.get();
   std::set<std::string> nodes(run.outcome.hosts.begin(), run.outcome.hosts.end());
+  std::optional<int64_t> id;  // of the row that is replaced: rows are in the order of their first reports
   {
-    Asked before(database, "SELECT name FROM node JOIN run ON run.id=node.run WHERE job=?1 AND created=?2", run.job,
-                 run.created);
-    while (before.next()) nodes.insert(before.cells().text());
+    Asked before(database, "SELECT run.id, name FROM run LEFT JOIN node ON run.id=node.run WHERE job=?1 AND created=?2",
+                 run.job, run.created);
+    while (before.next()) {
+      Cells cells = before.cells();
+      id = cells.number();
+      nodes.insert(cells.text());
+    }
   }
-  bool fine =
-      runs_well(database, "BEGIN IMMEDIATE") &&
-      Asked(database, "DELETE FROM run WHERE job=?1 AND created=?2", run.job, run.created).done() &&
-      Asked(database,
-            "INSERT INTO run (job, series, owner_uid, created, reported, verdict, outcome) "
-            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            run.job, series_of(run.job), run.owner_uid, run.created, run.reported, run.verdict, to_json(run.outcome))
-          .done();
-  const int64_t id = sqlite3_last_insert_rowid(database);
+  bool fine = runs_well(database, "BEGIN IMMEDIATE") &&
+              Asked(database, "DELETE FROM run WHERE job=?1 AND created=?2", run.job, run.created).done() &&
+              Asked(database,
+                    "INSERT INTO run (id, job, series, owner_uid, created, reported, verdict, outcome) "
+                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                    id, run.job, series_of(run.job), run.owner_uid, run.created, run.reported, run.verdict,
+                    to_json(run.outcome))
+                  .done();
+  id = sqlite3_last_insert_rowid(database);
   for (const std::string& host : run.outcome.hosts) {
     fine = fine && Asked(database, "INSERT OR IGNORE INTO node (run, name) VALUES (?1, ?2)", id, host).done();
   }
