@@ -165,8 +165,9 @@ class Daemon {
     const auto main = network_->listen({options.listen, sockets.empty() ? -1 : sockets[0], on_loopback}, tls,
                                        may_accept_by(Way::main), accept_by(Way::main));
     if (!main.ok()) return main.error();
-    const auto admin = network_->listen({options.admin, sockets.size() < 2 ? -1 : sockets[1], true}, nullptr,
-                                        may_accept_by(Way::admin), accept_by(Way::admin));
+    const bool admin_here = is_loopback(options.admin);
+    const auto admin = network_->listen({options.admin, sockets.size() < 2 ? -1 : sockets[1], admin_here},
+                                        admin_here ? nullptr : tls, may_accept_by(Way::admin), accept_by(Way::admin));
     if (!admin.ok()) return admin.error();
     if (!options.registry_socket.empty()) {
       const auto user = registry_user_of(options);

@@ -40,7 +40,10 @@ Result<Done> check_options(const GatherOptions& options) {
     return wrong("--registry-user needs --registry-socket PATH");
   }
   if (const auto user = registry_user_of(options); !user.ok()) return user.error();
-  if (!is_loopback(options.admin)) return wrong("--admin is plain HTTP: only on loopback, not on " + options.admin);
+  if (!is_loopback(options.admin) && (!tls || options.token_key_file.empty())) {
+    return wrong("--admin on " + options.admin +
+                 ", which is not loopback, needs --certificate, --private-key and --token-key-file");
+  }
   return Done{};
 }
 

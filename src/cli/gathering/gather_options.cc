@@ -154,7 +154,9 @@ void add_gather_options(CLI::App& command, GatherOptions& options) {
   command.add_option("--listen", options.listen, with_default("Address of the server", options.listen))
       ->type_name("ADDR:PORT");
   command
-      .add_option("--admin", options.admin, with_default("Address of metrics and health, on loopback", options.admin))
+      .add_option("--admin", options.admin,
+                  with_default("Address of metrics and health; not on loopback only with TLS, and metrics for tokens",
+                               options.admin))
       ->type_name("ADDR:PORT");
   add_access(command, options);
   add_reports(command, options);

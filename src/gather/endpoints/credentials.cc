@@ -4,6 +4,7 @@
 #include "endpoints.h"
 #include "pages.h"
 #include "src/gather/http/host.h"
+#include "src/gather/http/listener.h"
 
 namespace skewscope::gather {
 namespace {
@@ -73,6 +74,11 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
     return problem(403, "the request came from a page of another server");
   }
   Caller caller = caller_of(call);
+  const bool open_to_others = request.endpoint == Endpoint::metrics && !is_loopback(held->options.admin);
+  if (open_to_others && !sees_all_jobs(caller, Endpoint::metrics)) {
+    metrics_.authentication_failed(request.authorization_scheme.empty() ? "none" : "token");
+    return unauthorized("metrics want a token of every job with the scope read");
+  }
   if (request.endpoint == Endpoint::tokens && proves_something(call, caller)) return caller;  // of what: see token()
   const std::string job = job_of(request, caller);
   const auto facts = facts_of(store_, job);

@@ -6,7 +6,8 @@
 //
 // | endpoint                                        | needs                                       |
 // |-------------------------------------------------|---------------------------------------------|
-// | OPTIONS, login, logout; the admin listener      | nothing                                     |
+// | OPTIONS, login, logout; the admin listener      | nothing; its metrics, where it is not on    |
+// |                                                 | loopback, scope read of "*"                 |
 // | tokens                                          | MUNGE of the job's owner; until the job's   |
 // |                                                 | end, MUNGE of root and the certificate of   |
 // |                                                 | one of its nodes; scope admin               |

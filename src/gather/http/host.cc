@@ -32,7 +32,7 @@ bool is_our_host(std::string_view host, const GatherOptions& options) {
 
 bool is_our_admin_host(std::string_view host, const GatherOptions& options) {
   const std::string_view name = without_port(host);
-  return is_this_machine(name) || is_server_name(name, options);
+  return !is_loopback(options.admin) || is_this_machine(name) || is_server_name(name, options);
 }
 
 bool is_our_page(std::string_view origin, std::string_view host) {

@@ -14,7 +14,8 @@ namespace skewscope::gather {
 // With a server name: that name or the listening address. Without: where nobody is asked for a credential, this machine
 // (localhost, 127.0.0.0/8, [::1]); elsewhere anything, as a rebinding page has none.
 bool is_our_host(std::string_view host, const GatherOptions& options);
-// The listener of metrics and health asks nobody for a credential: this machine, or the server name.
+// The listener of metrics and health asks nobody for a credential on loopback: this machine, or the server name. On
+// another address its metrics want a token: any name.
 bool is_our_admin_host(std::string_view host, const GatherOptions& options);
 // Whether a request comes from no page (`origin` "") or from one of the server that `host` names. A page of elsewhere
 // can have a browser send what changes something, though it does not get the answer.

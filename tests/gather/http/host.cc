@@ -45,6 +45,8 @@ TEST_CASE(
   options.server_name = "head";
   CHECK(is_our_admin_host("head:7476", options));
   CHECK_FALSE(is_our_admin_host("evil.example", options));
+  options.admin = "0.0.0.0:7476";
+  CHECK(is_our_admin_host("10.1.2.3:7476", options));
 }
 
 TEST_CASE("a request comes from a page of this server, or from none") {
