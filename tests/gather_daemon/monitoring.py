@@ -13,6 +13,7 @@ from daemon import PROGRAM, Daemon, DaemonTest
 
 TOP = Path(__file__).resolve().parents[2]
 RULES = TOP / "configs/prometheus/skewscope-gather.rules.yml"
+JOB_RULES = TOP / "configs/prometheus/skewscope-job.rules.yml"
 DASHBOARD = TOP / "configs/prometheus/grafana-dashboard.json"
 # A day and a half, sample by minute: a series as promtool writes it, and the alert that it sets off at its end.
 CASES = [
@@ -52,28 +53,46 @@ HEALTHY = {
 }
 
 
+# What the figures of a job or a node set off.
+QUIET_JOB = {
+    'skewscope_job_hang_culprits{job_name="run"}': "0x2100",
+    'skewscope_ranks{job_name="run",state="present"}': "8x2100",
+    'skewscope_recent_wait_caused_ratio{job_name="run",rank="3",host="node3"}': "0.01x2100",
+    'skewscope_recent_late_ratio{job_name="run",rank="3"}': "0.9x2100",
+    'skewscope_node_jobs{node="node7",part="gpu"}': "8x2100",
+    'skewscope_node_caused_jobs{node="node7",part="gpu"}': "4x2100",
+    'skewscope_node_jobs{node="node8",part="gpu"}': "2x2100",
+    'skewscope_node_caused_jobs{node="node8",part="gpu"}': "2x2100",  # few jobs tell little
+}
+JOB_CASES = [
+    ('skewscope_job_hang_culprits{job_name="run"}', "0x2000 1x100", "SkewscopeJobHangs"),
+    ('skewscope_recent_wait_caused_ratio{job_name="run",rank="3",host="node3"}', "0.1x2100", "SkewscopeRecurringStraggler"),
+    ('skewscope_node_caused_jobs{node="node7",part="gpu"}', "5x2100", "SkewscopeSlowNode"),
+]
+
+
 def reports_each_minute(bounds, lag):
     """The series of a daemon whose histogram has these bounds, when each minute a report begins `lag` seconds late."""
     return {f'skewscope_gather_report_lag_seconds_bucket{{le="{bound}"}}': "0+1x2100" if lag <= float(bound) else "0x2100"
             for bound in bounds}
 
 
-def rule_tests(series, alerts):
+def rule_tests(series, alerts, rules):
     """promtool's file: at the end these alerts fire, and no other."""
-    names = re.findall(r"alert: (\w+)", RULES.read_text())
+    names = re.findall(r"alert: (\w+)", rules.read_text())
     checks = [{"eval_time": "2100m", "alertname": name,
                "exp_alerts": [{}] if name in alerts else []} for name in names]
-    return {"rule_files": [str(RULES)], "evaluation_interval": "1m",
+    return {"rule_files": [str(rules)], "evaluation_interval": "1m",
             "tests": [{"interval": "1m", "input_series": [{"series": s, "values": v} for s, v in series.items()],
                        "alert_rule_test": checks}]}
 
 
 @unittest.skipUnless(shutil.which("promtool"), "no promtool: scripts/install_packages --with-checks")
 class Alerts(unittest.TestCase):
-    def fired(self, series):
+    def fired(self, series, rules=RULES):
         """Names of the alerts that fire at the end: promtool says which it did not expect."""
         with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
-            json.dump(rule_tests(series, []), file)
+            json.dump(rule_tests(series, [], rules), file)
             file.flush()
             done = subprocess.run(["promtool", "test", "rules", file.name], capture_output=True, text=True)
         text = done.stdout + done.stderr
@@ -88,6 +107,12 @@ class Alerts(unittest.TestCase):
         for series, values, alert in CASES:
             with self.subTest(alert=alert):
                 self.assertEqual(self.fired({**HEALTHY, series: values}), {alert})
+
+    def test_a_hang_a_recurring_straggler_and_a_node_that_was_the_cause_in_most_of_its_jobs_set_off_theirs(self):
+        self.assertEqual(self.fired(QUIET_JOB, JOB_RULES), set())
+        for series, values, alert in JOB_CASES:
+            with self.subTest(alert=alert):
+                self.assertEqual(self.fired({**QUIET_JOB, series: values}, JOB_RULES), {alert})
 
     def test_reports_that_begin_late_set_off_theirs_by_the_buckets_that_the_daemon_has(self):
         daemon = Daemon().start()
