@@ -262,26 +262,6 @@ class Tls(unittest.TestCase):
         with self.assertRaises((ssl.SSLError, ConnectionError)):
             daemon.connect()
 
-    def test_metrics_on_another_address_than_loopback_want_tls_and_a_token_of_every_job_and_probes_want_none(self):
-        daemon = Daemon(*self.flags, insecure=False)
-        daemon.admin = "0.0.0.0:0"
-        daemon.start()
-        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
-
-        def status(path, token=None, plain=False):
-            sock = socket.create_connection(("127.0.0.1", daemon.admin_port), 20)
-            sock = sock if plain else trusting(self.folder).wrap_socket(sock, server_hostname="localhost")
-            with sock:
-                bearer = f"Authorization: Bearer {token}\r\n" if token else ""
-                sock.sendall(f"GET {path} HTTP/1.1\r\nHost: 10.1.2.3:7476\r\n{bearer}Connection: close\r\n\r\n".encode())
-                return sock.recv(100).split(b" ")[1:2]
-
-        self.assertEqual([status("/-/healthy"), status("/-/ready")], [[b"200"]] * 2)
-        self.assertEqual(status("/metrics", minted(KEYS, "*", "--scopes", "read")), [b"200"])
-        for token in (None, self.token, minted(KEYS, "a", "--scopes", "admin"), "x"):
-            self.assertEqual(status("/metrics", token), [b"401"], token)
-        self.assertNotIn(b"200", status("/-/healthy", plain=True))
-
     def test_curl_uploads_over_tls(self):
         daemon = self.start()
         file = self.folder / "trace"

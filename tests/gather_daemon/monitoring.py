@@ -4,12 +4,13 @@ usage: monitoring.py SKEWSCOPE"""
 import json
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-from daemon import PROGRAM, Daemon, DaemonTest
+from daemon import PROGRAM, Daemon, DaemonTest, key_file, minted, self_made_ca, trusting
 
 TOP = Path(__file__).resolve().parents[2]
 RULES = TOP / "configs/prometheus/skewscope-gather.rules.yml"
@@ -138,6 +139,33 @@ class Names(DaemonTest):
         asked = set(re.findall(r"skewscope_gather_\w+", RULES.read_text() + DASHBOARD.read_text()))
         self.assertGreater(len(asked), 12)
         self.assertEqual({name for name in asked if re.sub(r"_(sum|count|bucket)$", "", name) not in known}, set())
+
+
+class Elsewhere(unittest.TestCase):
+    def test_metrics_on_another_address_than_loopback_want_tls_and_a_token_of_every_job_and_probes_want_none(self):
+        folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder)
+        self_made_ca(folder)
+        keys = key_file(folder)
+        daemon = Daemon("--token-key-file", keys, "--certificate", folder / "head.pem", "--private-key", folder / "head.key",
+                        insecure=False)
+        daemon.admin = "0.0.0.0:0"
+        daemon.start()
+        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+
+        def status(path, token=None, plain=False):
+            sock = socket.create_connection(("127.0.0.1", daemon.admin_port), 20)
+            sock = sock if plain else trusting(folder).wrap_socket(sock, server_hostname="localhost")
+            with sock:
+                bearer = f"Authorization: Bearer {token}\r\n" if token else ""
+                sock.sendall(f"GET {path} HTTP/1.1\r\nHost: 10.1.2.3:7476\r\n{bearer}Connection: close\r\n\r\n".encode())
+                return sock.recv(100).split(b" ")[1:2]
+
+        self.assertEqual([status("/-/healthy"), status("/-/ready")], [[b"200"]] * 2)
+        self.assertEqual(status("/metrics", minted(keys, "*", "--scopes", "read")), [b"200"])
+        for token in (None, minted(keys, "a"), minted(keys, "a", "--scopes", "admin"), "x"):
+            self.assertEqual(status("/metrics", token), [b"401"], token)
+        self.assertNotIn(b"200", status("/-/healthy", plain=True))
 
 
 class Settings(unittest.TestCase):
