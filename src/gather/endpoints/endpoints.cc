@@ -7,14 +7,13 @@
 #include <filesystem>
 
 #include "history_text.h"
-#include "pages.h"
 #include "src/gather/http/listener.h"
 #include "src/gather/process/log.h"
 
 namespace skewscope::gather {
 namespace {
 
-constexpr size_t kJobsOnPage = 1000, kNodesOnPage = 200, kNodesAheadOfJobs = 3;
+constexpr size_t kNodesOnPage = 200, kNodesAheadOfJobs = 3;
 constexpr int kReaders = 4;
 constexpr const char* kText = "text/plain; charset=utf-8";
 
@@ -201,14 +200,30 @@ Response Endpoints::page_of(const Call& call) const {
     return job_page({*job, verdict_of_report(store_, *job), verdict_of_hang(store_, *job)},
                     StragglerFigures::of_job(store_, *job), says_something ? last_lines_of_log(store_, job->name) : "");
   }
-  std::vector<ShownJob> jobs;
-  for (JobState& job : visible_jobs(store_, call, "", kJobsOnPage, "")) {
+  return jobs_page(list_of(call));
+}
+
+JobsPage Endpoints::list_of(const Call& call) const {
+  JobsPage shown;
+  shown.search.insert(call.request.query.begin(), call.request.query.end());
+  const auto page = shown.search.extract("page");
+  FoundJobs found = find_jobs(store_, history_, call, shown.search, page ? std::stoul(page.mapped()) : 1);
+  shown.found = found.found;
+  shown.all = found.all;
+  shown.page = found.page;
+  shown.pages = found.pages;
+  shown.signed_in = call.caller.cookie.has_value();
+  if (sees_all_jobs(call.caller, Endpoint::page_jobs)) shown.nodes = history_.nodes(kNodesAheadOfJobs);
+  for (JobState& job : found.jobs) {
+    ListedJob listed;
+    listed.owner = job.owner_uid == 0 ? "" : users_.name_of(job.owner_uid);
+    auto run = history_.newest_of(job.name);
+    if (run && run->created == job.created) listed.outcome = std::move(run->outcome);
     std::string verdict = verdict_of_report(store_, job), hang = verdict_of_hang(store_, job);
-    jobs.push_back({std::move(job), std::move(verdict), std::move(hang)});
+    listed.job = {std::move(job), std::move(verdict), std::move(hang)};
+    shown.jobs.push_back(std::move(listed));
   }
-  std::vector<NodeRecord> nodes;
-  if (sees_all_jobs(call.caller, Endpoint::page_jobs)) nodes = history_.nodes(kNodesAheadOfJobs);
-  return jobs_page(jobs, nodes, jobs.size() == kJobsOnPage, call.caller.cookie.has_value());
+  return shown;
 }
 
 Response Endpoints::admin(const Call& call) const {

@@ -36,7 +36,7 @@ enum class Endpoint {
   history,         // GET     /v1/history?job=&limit=
   login,           // GET, POST /login
   logout,          // POST    /logout
-  page_jobs,       // GET     /
+  page_jobs,       // GET     /?q=&state=&owner=&node=&loss=&since=&until=&page=
   page_job,        // GET     /jobs/{job}
   page_nodes,      // GET     /nodes
   metrics,
@@ -65,7 +65,8 @@ struct Request {
   std::string suffix;          // of a report: "", ".json", ".html"
   bool hang = false;           // of it, what dumps say
   // Decoded; only keys that the endpoint knows, each at most once: job_list state, after, limit (1..1000); rank_put
-  // capture, ranks, world_size, filename, replace; rank_get capture. Numbers are in range, names are names.
+  // capture, ranks, world_size, filename, replace; rank_get capture; page_jobs as above, less empty ones. Numbers are
+  // in range, names are names.
   std::vector<std::pair<std::string, std::string>> query;
   std::optional<uint64_t> content_length;  // absent: no body follows
   bool expects_continue = false, keep_alive = true;

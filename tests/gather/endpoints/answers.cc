@@ -72,7 +72,15 @@ TEST_CASE("text from outside is no markup on a page") {
   hostile.report = ReportState::failed;
   CHECK(job_page({hostile, "<script>alert(3)</script>"}, {"<script>", "<script>", 1, 1}, "<script>alert(2)</script>")
             .body.find("<script") == std::string::npos);
-  CHECK(jobs_page({{hostile, "<script>alert(3)</script>"}}, {}, false, true).body.find("<script") == std::string::npos);
+  ListedJob listed{{hostile, "<script>alert(3)</script>"}, "<script>", ReportOutcome{}};
+  listed.job.state.owner_uid = 1000;
+  listed.outcome->loss = "<script>";
+  listed.outcome->causes = {{ReportOutcome::Part::gpu, "<script>", 1, 0, 0.5, "<script>"}};
+  JobsPage list;
+  list.jobs = {listed};
+  list.search = {{"q", "\"><script>"}};
+  list.pages = 2;
+  CHECK(jobs_page(list).body.find("<script") == std::string::npos);
 }
 
 TEST_CASE("a node that was the cause is said before all jobs, and its text is no markup either") {
@@ -83,7 +91,9 @@ TEST_CASE("a node that was the cause is said before all jobs, and its text is no
   record.since_job = "<script>";
   record.jobs = {"<script>"};
   record.since = Time(std::chrono::hours(24));
-  const std::string page = jobs_page({}, {record}, false, false).body;
+  JobsPage list;
+  list.nodes = {record};
+  const std::string page = jobs_page(list).body;
   CHECK(page.find("&lt;script&gt; was the cause in 6 of its last 8 jobs, since &lt;script&gt; (1970-01-02).") <
         page.find("<h1>Jobs"));
   CHECK(page.find("<script") == std::string::npos);
@@ -104,7 +114,9 @@ TEST_CASE("the list of jobs links each report by what it says first") {
   JobState job = job_of("run");
   job.report_generation = 1;
   job.report = ReportState::complete;
-  const std::string page = jobs_page({{job, "Rank 13 causes 36 % of all waiting."}}, {}, false, false).body;
+  JobsPage list;
+  list.jobs = {{{job, "Rank 13 causes 36 % of all waiting."}, "", {}}};
+  const std::string page = jobs_page(list).body;
   CHECK(page.find("<a href=\"/v1/jobs/run/report.html\">Open report: Rank 13 causes 36 % of all waiting.</a>") !=
         std::string::npos);
 }
