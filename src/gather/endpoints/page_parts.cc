@@ -18,6 +18,12 @@ constexpr const char* kStyle =
     "n,th.n{text-align:right}"
     "progress{width:8rem;max-width:20vw}dt{font-weight:600}dd{margin:0 0 .6rem}h1,dd,code{overflow-wrap:anywhere}"
     "form.search{display:flex;flex-wrap:wrap;gap:.3rem .8rem;align-items:end}form.search label{flex:1 1 7rem}"
+    "svg.steps{width:100%;max-width:48rem;height:auto;display:block;margin:.5rem 0}"
+    "svg.steps .run{fill:none;stroke:currentColor;stroke-width:1.5}svg.steps .point{fill:currentColor}"
+    "svg.steps .change{stroke:#d2691e;stroke-width:1.5;stroke-dasharray:4 3}"
+    "svg.steps text{fill:currentColor;font-size:11px}svg.steps .changed{fill:#d2691e}tr.changed td{border-top:2px "
+    "solid #d2691e}"
+    "ul.files{columns:16rem}"
     ".soft{opacity:.75}td a{white-space:normal}"
     "pre{margin:0;white-space:pre-wrap}input{font:inherit;width:100%;max-width:40rem;box-sizing:border-box}";
 
@@ -94,6 +100,14 @@ std::string bytes_text(uint64_t bytes) {
 std::string time_text(Time time) {
   if (time == Time{}) return "–";
   return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
+}
+
+std::string duration_text(int64_t ns) {
+  constexpr const char* kUnits[] = {"ns", "µs", "ms", "s"};
+  double time = static_cast<double>(ns);
+  size_t unit = 0;
+  for (; time >= 1000 && unit + 1 < std::size(kUnits); ++unit) time /= 1000;
+  return fmt::format("{:.4g} {}", time, kUnits[unit]);
 }
 
 std::string percent(double share) { return share < 0 ? "–" : fmt::format("{:.1f} %", 100 * share); }
