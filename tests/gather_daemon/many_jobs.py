@@ -48,8 +48,8 @@ def multiply(spool):
         database.execute(f"CREATE TEMP TABLE n AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE "
                          f"n < {JOBS - 1}) SELECT n FROM c")
         one, = database.execute("SELECT id FROM run").fetchone()
-        copy_rows(database, "run", f"t.id = {one}", {"id": f"{one} + n", "job": name, "created": "t.created - 3600 * n",
-                                                     "series": "printf('train-%04d', n / 25)"})
+        copy_rows(database, "run", f"t.id = {one}", {"id": f"{one} + n", "job": name, "created": "t.created - 3600 * n"})
+        copy_rows(database, "cause", f"t.run = {one}", {"run": f"{one} + n", "node": "printf('%s-%03d', t.node, n % 100)"})
         copy_rows(database, "node", f"t.run = {one}", {"run": f"{one} + n", "name": "printf('%s-%03d', t.name, n % 100)"})
     database.close()
 

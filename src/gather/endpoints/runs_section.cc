@@ -50,11 +50,13 @@ std::string picture(const std::vector<Run>& runs, const std::map<size_t, double>
         change_text(*points[i].change));
   }
   return fmt::format(
-      "<svg class=\"steps\" viewBox=\"0 0 {0} {1}\" role=\"img\" aria-label=\"Mean time of a step, from the oldest run "
+      "<div class=\"wide\"><svg class=\"steps\" viewBox=\"0 0 {0} {1}\" role=\"img\" aria-label=\"Mean time of a step, "
+      "from the oldest run "
       "to "
       "the newest\">{2}<polyline class=\"run\" points=\"{3}\"/>{4}<text x=\"{5}\" y=\"12\">mean time of a step, up to "
       "{6}"
-      "</text><text x=\"{5}\" y=\"{7}\">{8}</text><text x=\"{9}\" y=\"{7}\" text-anchor=\"end\">{10}</text></svg>\n",
+      "</text><text x=\"{5}\" y=\"{7}\">{8}</text><text x=\"{9}\" y=\"{7}\" "
+      "text-anchor=\"end\">{10}</text></svg></div>\n",
       kWidth, kHeight, marks, line, dots, kLeft, duration_text(most), kHeight - 4,
       time_text(points.front().run->created).substr(0, 10), kWidth - kLeft,
       time_text(points.back().run->created).substr(0, 10));
@@ -65,17 +67,20 @@ std::string picture(const std::vector<Run>& runs, const std::map<size_t, double>
 std::string runs_section(const std::string& series, const std::vector<Run>& runs) {
   if (runs.size() < 2) return "";
   const std::map<size_t, double> changes = changes_of_steps(runs);
-  std::string section = fmt::format("<h2>Runs of {}</h2>\n", escaped(series)) + picture(runs, changes) +
-                        "<div class=\"wide\"><table><thead><tr><th>Job</th><th>Begun</th><th class=\"n\">Step</th>"
-                        "<th>Change</th><th class=\"n\">Efficiency</th><th class=\"n\">Waiting</th>"
-                        "<th class=\"n\">Could be gained</th><th>Verdict</th></tr></thead><tbody>\n";
+  std::string section =
+      fmt::format("<h2>Runs of {}</h2>\n", escaped(series)) + picture(runs, changes) +
+      "<div class=\"wide\"><table class=\"jobs\"><thead><tr><th>Job</th><th>Begun</th><th class=\"n\">Step</th>"
+      "<th>Change</th><th class=\"n\">Efficiency</th><th class=\"n\">Waiting</th>"
+      "<th class=\"n\">Could be gained</th><th>Verdict</th></tr></thead><tbody>\n";
   for (size_t i = 0; i < runs.size(); ++i) {
     const ReportOutcome& outcome = runs[i].outcome;
     const auto change = changes.find(i);
     const bool changed = change != changes.end();
     section += fmt::format(
-        "<tr{0}><td class=\"name\"><a href=\"/jobs/{1}\">{1}</a></td><td>{2}</td><td class=\"n\">{3}</td><td>{4}</td>"
-        "<td class=\"n\">{5}</td><td class=\"n\">{6}</td><td class=\"n\">{7}</td><td class=\"verdict\">{8}</td></tr>\n",
+        "<tr{0}><td class=\"name\"><a href=\"/jobs/{1}\">{1}</a></td><td data-of=\"Begun\">{2}</td>"
+        "<td class=\"n\" data-of=\"Step\">{3}</td><td>{4}</td><td class=\"n\" data-of=\"Efficiency\">{5}</td>"
+        "<td class=\"n\" data-of=\"Waiting\">{6}</td><td class=\"n\" data-of=\"Could be gained\">{7}</td>"
+        "<td class=\"verdict\">{8}</td></tr>\n",
         changed ? " class=\"changed\"" : "", escaped(runs[i].job), time_text(runs[i].created),
         outcome.step_ns == 0 ? "–" : duration_text(outcome.step_ns), changed ? change_text(change->second) : "",
         percent(outcome.efficiency), percent(outcome.waiting), percent(outcome.gain), escaped(runs[i].verdict));
