@@ -124,7 +124,7 @@ Response jobs_page(const JobsPage& shown) {
   body += search_form(shown.search) + places(shown);
   if (!shown.jobs.empty()) {
     body +=
-        "<div class=\"wide\"><table class=\"jobs\"><thead><tr><th>Job</th><th>Owner</th><th>State, ranks</th>"
+        "<div class=\"wide\"><table class=\"cards\"><thead><tr><th>Job</th><th>Owner</th><th>State, ranks</th>"
         "<th>Begun</th><th>Report</th><th class=\"n\">Waiting</th><th>Could be gained</th><th>Late</th>"
         "<th class=\"n\">Size</th></tr></thead><tbody>\n";
     for (const ListedJob& listed : shown.jobs) body += row_of(listed);

@@ -15,8 +15,8 @@ constexpr const char* kStyle =
     ".wide{overflow-x:auto}table{border-collapse:collapse;width:100%}"
     "th,td{text-align:left;padding:.35rem .75rem .35rem 0;border-bottom:1px solid #8884;white-space:nowrap}"
     "td.name{white-space:normal;overflow-wrap:anywhere;min-width:9rem}td.verdict{white-space:normal;min-width:16rem}"
-    "td.n,th.n{text-align:right}table.jobs td{vertical-align:top}"
-    "table.jobs td,table.jobs th{white-space:normal}table.jobs td.n{white-space:nowrap}"
+    "td.n,th.n{text-align:right}table.cards td{vertical-align:top}"
+    "table.cards td,table.cards th{white-space:normal}table.cards td.n{white-space:nowrap}"
     "progress{width:8rem;max-width:20vw}dt{font-weight:600}dd{margin:0 0 .6rem}h1,dd,code{overflow-wrap:anywhere}"
     "form.search{display:flex;flex-wrap:wrap;gap:.3rem .8rem;align-items:end}form.search label{flex:1 1 7rem}"
     "form.search label:first-child{flex:2 1 14rem}form.search p{margin:0}"
@@ -28,10 +28,10 @@ constexpr const char* kStyle =
     "ul.files{columns:18rem;padding-left:1.2rem}.soft{opacity:.75}"
     "pre{margin:0;white-space:pre-wrap}input{max-width:40rem}"
     "input,select{font:inherit;width:100%;box-sizing:border-box}"
-    // A narrow screen has a job's cells below one another, each with what its column is called.
-    "@media(max-width:48rem){table.jobs thead{display:none}table.jobs tr{display:block;padding:.5rem 0;"
-    "border-bottom:1px solid #8884}table.jobs td{display:block;border:0;padding:0;text-align:left}"
-    "table.jobs td[data-of]::before{content:attr(data-of) \": \"}}";
+    // A narrow screen has a row's cells below one another, each with what its column is called.
+    "@media(max-width:48rem){table.cards thead{display:none}table.cards tr{display:block;padding:.5rem 0;"
+    "border-bottom:1px solid #8884}table.cards td{display:block;border:0;padding:0;text-align:left}"
+    "table.cards td[data-of]::before{content:attr(data-of) \": \"}}";
 
 // What a report's state links is the report of that state, by what it says first.
 std::string report_link(const ShownJob& shown) {

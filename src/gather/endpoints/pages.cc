@@ -93,7 +93,8 @@ Response nodes_page(const std::vector<NodeRecord>& nodes) {
   if (nodes.empty()) body += "<p>There are none.</p>";
   if (!nodes.empty()) {
     body +=
-        "<div class=\"wide\"><table><thead><tr><th>Node</th><th>Part</th><th class=\"n\">Jobs of late</th>"
+        "<div class=\"wide\"><table class=\"cards\"><thead><tr><th>Node</th><th>Part</th><th class=\"n\">Jobs of "
+        "late</th>"
         "<th class=\"n\">It was the cause in</th><th class=\"n\">In all</th><th>Since</th><th>GPUs</th>"
         "<th class=\"n\">Could be gained</th><th>Jobs</th></tr></thead><tbody>\n";
   }
@@ -102,8 +103,11 @@ Response nodes_page(const std::vector<NodeRecord>& nodes) {
     for (const std::string& job : record.jobs)
       jobs += fmt::format("{0}<a href=\"/jobs/{1}\">{1}</a>", jobs.empty() ? "" : ", ", escaped(job));
     body += fmt::format(
-        "<tr><td class=\"name\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
-        "<td>{}</td><td>{}</td><td class=\"n\">{:.0f} %</td><td class=\"verdict\">{}</td></tr>\n",
+        "<tr><td class=\"name\">{}</td><td data-of=\"Part\">{}</td><td class=\"n\" data-of=\"Jobs of late\">{}</td>"
+        "<td class=\"n\" data-of=\"It was the cause in\">{}</td><td class=\"n\" data-of=\"In all\">{}</td>"
+        "<td data-of=\"Since\">{}</td><td data-of=\"GPUs\">{}</td><td class=\"n\" data-of=\"Could be gained\">{:.0f} "
+        "%</td>"
+        "<td class=\"verdict\" data-of=\"Jobs\">{}</td></tr>\n",
         escaped(record.node), record.part == ReportOutcome::Part::link ? "link" : "GPU", record.recent, record.caused,
         record.caused_ever, time_text(record.since), fmt::join(record.devices, ", "), 100 * record.worst, jobs);
   }

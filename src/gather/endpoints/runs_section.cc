@@ -69,7 +69,7 @@ std::string runs_section(const std::string& series, const std::vector<Run>& runs
   const std::map<size_t, double> changes = changes_of_steps(runs);
   std::string section =
       fmt::format("<h2>Runs of {}</h2>\n", escaped(series)) + picture(runs, changes) +
-      "<div class=\"wide\"><table class=\"jobs\"><thead><tr><th>Job</th><th>Begun</th><th class=\"n\">Step</th>"
+      "<div class=\"wide\"><table class=\"cards\"><thead><tr><th>Job</th><th>Begun</th><th class=\"n\">Step</th>"
       "<th>Change</th><th class=\"n\">Efficiency</th><th class=\"n\">Waiting</th>"
       "<th class=\"n\">Could be gained</th><th>Verdict</th></tr></thead><tbody>\n";
   for (size_t i = 0; i < runs.size(); ++i) {
