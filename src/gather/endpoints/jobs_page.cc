@@ -70,7 +70,7 @@ std::string ranks_cell(const ListedJob& listed) {
 
 std::string gain_cell(const std::optional<ReportOutcome>& outcome) {
   if (!outcome) return "–";
-  const std::string gain = percent(outcome->gain);
+  std::string gain = percent(outcome->gain);
   if (outcome->loss.empty()) return gain;
   std::string kind = outcome->loss;
   std::replace(kind.begin(), kind.end(), '_', ' ');
@@ -81,7 +81,7 @@ std::string gain_cell(const std::optional<ReportOutcome>& outcome) {
 std::string cause_cell(const std::optional<ReportOutcome>& outcome) {
   if (!outcome || outcome->causes.empty()) return "–";
   const ReportOutcome::Cause& cause = outcome->causes.front();
-  const std::string who = cause.part == ReportOutcome::Part::link ? "a link" : fmt::format("rank {}", cause.rank);
+  std::string who = cause.part == ReportOutcome::Part::link ? "a link" : fmt::format("rank {}", cause.rank);
   if (cause.host.empty()) return who;
   return fmt::format("{} of <a href=\"/?node={}\">{}</a>", who, in_query(cause.host), escaped(cause.host));
 }

@@ -41,7 +41,7 @@ std::string report_link(const ShownJob& shown) {
   const bool is_its_own = job.report == ReportState::complete || job.report == ReportState::partial;
   const std::string of = is_its_own ? "Open report" : "previous report";
   const std::string text = is_its_own ? escaped(shown.verdict) : of + ": " + escaped(shown.verdict);
-  const std::string link =
+  std::string link =
       fmt::format("<a href=\"/v1/jobs/{}/report.html\">{}</a>", escaped(job.name), shown.verdict.empty() ? of : text);
   if (job.report == ReportState::complete) return link;
   return is_its_own ? fmt::format("{} ({})", link, state) : fmt::format("{} ({})", state, link);
