@@ -7,14 +7,13 @@
 #include <filesystem>
 
 #include "history_text.h"
-#include "pages.h"
 #include "src/gather/http/listener.h"
 #include "src/gather/process/log.h"
 
 namespace skewscope::gather {
 namespace {
 
-constexpr size_t kJobsOnPage = 1000, kNodesOnPage = 200, kNodesAheadOfJobs = 3;
+constexpr size_t kNodesOnPage = 200, kRunsOnPage = 50, kNodesAheadOfJobs = 3;
 constexpr int kReaders = 4;
 constexpr const char* kText = "text/plain; charset=utf-8";
 
@@ -123,6 +122,7 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
       return put_rank(context, call, next);
     case Endpoint::rank_get:
     case Endpoint::report:
+    case Endpoint::report_file:
       return next(file_of(*call));
     case Endpoint::job_put:
       return put_job(context, call, next);
@@ -186,8 +186,10 @@ Next Endpoints::in_turn(const CallPointer& call, std::function<Response()> answe
 Response Endpoints::file_of(const Call& call) {
   auto slot = lobby_.download(sharer_of(call, call.request.job));
   if (!slot) return problem(503, "too many downloads at once");
-  const bool rank = call.request.endpoint == Endpoint::rank_get;
-  Response response = rank ? get_rank(store_, call) : get_report(store_, call);
+  const Endpoint endpoint = call.request.endpoint;
+  Response response = endpoint == Endpoint::rank_get      ? get_rank(store_, call)
+                      : endpoint == Endpoint::report_file ? get_report_file(store_, call)
+                                                          : get_report(store_, call);
   response.held = std::move(slot);
   return response;
 }
@@ -198,17 +200,41 @@ Response Endpoints::page_of(const Call& call) const {
     const auto job = store_.job(call.request.job);
     if (!job) return page_not_found();
     const bool says_something = job->report == ReportState::failed || job->report_exit_code == kReportInPart;
-    return job_page({*job, verdict_of_report(store_, *job), verdict_of_hang(store_, *job)},
-                    StragglerFigures::of_job(store_, *job), says_something ? last_lines_of_log(store_, job->name) : "");
+    JobPage shown{{*job, verdict_of_report(store_, *job), verdict_of_hang(store_, *job)},
+                  StragglerFigures::of_job(store_, *job),
+                  says_something ? last_lines_of_log(store_, job->name) : "",
+                  store_.report_files(job->name),
+                  series_of(job->name),
+                  {}};
+    if (sees_all_jobs(call.caller, Endpoint::page_job)) shown.runs = history_.runs_of(shown.series, kRunsOnPage);
+    return job_page(shown);
   }
-  std::vector<ShownJob> jobs;
-  for (JobState& job : visible_jobs(store_, call, "", kJobsOnPage, "")) {
-    std::string verdict = verdict_of_report(store_, job), hang = verdict_of_hang(store_, job);
-    jobs.push_back({std::move(job), std::move(verdict), std::move(hang)});
+  return jobs_page(list_of(call));
+}
+
+JobsPage Endpoints::list_of(const Call& call) const {
+  JobsPage shown;
+  shown.search.insert(call.request.query.begin(), call.request.query.end());
+  const auto page = shown.search.extract("page");
+  FoundJobs found = find_jobs(store_, history_, call, shown.search, page ? std::stoul(page.mapped()) : 1);
+  shown.found = found.found;
+  shown.all = found.all;
+  shown.page = found.page;
+  shown.pages = found.pages;
+  shown.signed_in = call.caller.cookie.has_value();
+  if (sees_all_jobs(call.caller, Endpoint::page_jobs)) shown.nodes = history_.nodes(kNodesAheadOfJobs);
+  for (JobState& job : found.jobs) {
+    ListedJob listed;
+    listed.owner = job.owner_uid == 0 ? "" : users_.name_of(job.owner_uid);
+    auto run = history_.newest_of(job.name);
+    const bool remembered = run && run->created == job.created;
+    std::string verdict = remembered ? std::move(run->verdict) : verdict_of_report(store_, job);
+    std::string hang = verdict_of_hang(store_, job);
+    if (remembered) listed.outcome = std::move(run->outcome);
+    listed.job = {std::move(job), std::move(verdict), std::move(hang)};
+    shown.jobs.push_back(std::move(listed));
   }
-  std::vector<NodeRecord> nodes;
-  if (sees_all_jobs(call.caller, Endpoint::page_jobs)) nodes = history_.nodes(kNodesAheadOfJobs);
-  return jobs_page(jobs, nodes, jobs.size() == kJobsOnPage, call.caller.cookie.has_value());
+  return shown;
 }
 
 Response Endpoints::admin(const Call& call) const {

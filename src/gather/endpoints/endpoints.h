@@ -9,10 +9,12 @@
 #include "handlers.h"
 #include "hang_figures.h"
 #include "metrics.h"
+#include "pages.h"
 #include "src/gather/history/history.h"
 #include "src/gather/http/tokens.h"
 #include "straggler_figures.h"
 #include "token_desk.h"
+#include "user_names.h"
 
 namespace skewscope::gather {
 
@@ -57,6 +59,7 @@ class Endpoints : public Service {
   Response file_of(const Call& call);
   Next in_turn(const CallPointer& call, std::function<Response()> answer);
   Response page_of(const Call& call) const;
+  JobsPage list_of(const Call& call) const;
   Response admin(const Call& call) const;
   ProcessFigures process_figures() const;
   Next login(const CallPointer& call);
@@ -70,6 +73,7 @@ class Endpoints : public Service {
   Metrics metrics_;
   mutable StragglerFigures stragglers_;
   mutable HangFigures hangs_;
+  mutable UserNames users_;
   TokenDesk desk_;
   mutable std::mutex mutex_;  // of the next two
   std::shared_ptr<const Settings> settings_;

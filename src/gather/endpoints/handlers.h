@@ -35,9 +35,9 @@ void end_job(const Context& context, const CallPointer& call, const Continue& ne
 void report_again(const Context& context, const CallPointer& call, const Continue& next);
 void revoke_tokens(const Context& context, const CallPointer& call, const Continue& next);
 void delete_job(const Context& context, const CallPointer& call, const Continue& next);
-// By name, at most `limit`; of this state alone, or "": of any.
-std::vector<JobState> visible_jobs(const Store& store, const Call& call, const std::string& after, size_t limit,
-                                   const std::string& state);
+// Those of the jobs after this name that the caller may read, by name and in brief, until `take` wants no more.
+void each_readable_job(const Store& store, const Call& call, const std::string& after,
+                       const std::function<bool(const JobState&)>& take);
 // What decides who may do what with a job; nullopt: there never was one of this name.
 std::optional<JobFacts> facts_of(const Store& store, const std::string& job);
 JobFacts facts_of(const JobState& job);
@@ -49,6 +49,7 @@ std::string sharer_of(const Call& call, const std::string& job);
 // file_handlers.cc
 Response get_rank(const Store& store, const Call& call);
 Response get_report(const Store& store, const Call& call);
+Response get_report_file(const Store& store, const Call& call);
 std::string last_lines_of_log(const Store& store, const std::string& job);  // of the newest report's; "": none
 std::string verdict_of_report(const Store& store, const JobState& job);     // the same
 std::string verdict_of_hang(const Store& store, const JobState& job);       // of the newest dumps; the same

@@ -102,29 +102,26 @@ void report_again(const Context& context, const CallPointer& call, const Continu
   context.store.report_again(call->request.job, state_as(202, next));
 }
 
-std::vector<JobState> visible_jobs(const Store& store, const Call& call, const std::string& after, size_t limit,
-                                   const std::string& state) {
-  std::vector<JobState> visible;
+void each_readable_job(const Store& store, const Call& call, const std::string& after,
+                       const std::function<bool(const JobState&)>& take) {
+  const auto readable = [&](const JobState& job) {
+    return may_read(job.name, facts_of(job), call.caller, call.request.endpoint);
+  };
   const std::string only = only_job_of(call);
   if (!only.empty()) {
-    const auto job = only > after ? store.job(only) : std::nullopt;
-    const bool shown = job && may_read(only, facts_of(*job), call.caller, call.request.endpoint) &&
-                       (state.empty() || state == state_of(*job));
-    return shown ? std::vector<JobState>{*job} : visible;
+    const auto job = only > after ? store.job_in_brief(only) : std::nullopt;
+    if (job && readable(*job)) take(*job);
+    return;
   }
   std::string last = after;
-  for (size_t looked_at = kAtATime; looked_at == kAtATime && visible.size() < limit;) {
-    std::vector<JobState> jobs = store.jobs(last, kAtATime);
+  for (size_t looked_at = kAtATime; looked_at == kAtATime;) {
+    const std::vector<JobState> jobs = store.jobs(last, kAtATime);
     looked_at = jobs.size();
     if (!jobs.empty()) last = jobs.back().name;
     for (const JobState& job : jobs) {
-      const bool may = may_read(job.name, facts_of(job), call.caller, call.request.endpoint);
-      const bool wanted = state.empty() || state == state_of(job);
-      if (!may || !wanted || visible.size() == limit) continue;
-      if (auto whole = store.job(job.name)) visible.push_back(std::move(*whole));
+      if (readable(job) && !take(job)) return;
     }
   }
-  return visible;
 }
 
 Response list_jobs(const Store& store, const Call& call) {
@@ -135,7 +132,13 @@ Response list_jobs(const Store& store, const Call& call) {
     if (key == "state") state = value;
     if (key == "limit") limit = std::stoul(value);
   }
-  const std::vector<JobState> page = visible_jobs(store, call, after, limit, state);
+  std::vector<JobState> page;
+  each_readable_job(store, call, after, [&](const JobState& job) {
+    const bool wanted = state.empty() || state == state_of(job);
+    auto whole = wanted ? store.job(job.name) : std::nullopt;
+    if (whole) page.push_back(std::move(*whole));
+    return page.size() < limit;
+  });
   const std::string next = page.size() == limit ? page.back().name : "";
   return document(200, "application/json", job_list_json(page, next));
 }

@@ -1,87 +1,18 @@
 #include "pages.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "history_text.h"
 #include "job_text.h"
-#include "skewscope/protocol/sha256.h"
+#include "page_parts.h"
+#include "runs_section.h"
 #include "src/gather/http/page_policy.h"
 
 namespace skewscope::gather {
 namespace {
 
 constexpr size_t kMostShown = 200;  // missing ranks on a page
-
-constexpr const char* kStyle =
-    ":root{color-scheme:light dark}"
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem}"
-    ".wide{overflow-x:auto}table{border-collapse:collapse;width:100%}"
-    "th,td{text-align:left;padding:.35rem .75rem .35rem 0;border-bottom:1px solid #8884;white-space:nowrap}"
-    "td.name{white-space:normal;overflow-wrap:anywhere;min-width:9rem}td.verdict{white-space:normal;min-width:16rem}td."
-    "n,th.n{text-align:right}"
-    "progress{width:8rem;max-width:20vw}dt{font-weight:600}dd{margin:0 0 .6rem}h1,dd,code{overflow-wrap:anywhere}"
-    "pre{margin:0;white-space:pre-wrap}input{font:inherit;width:100%;max-width:40rem;box-sizing:border-box}";
-
-// No `sandbox`: there is no script to shut in, and a link out of a sandboxed page would go without the cookie.
-std::string policy(const char* form_action) {
-  static const Digest style = sha256(kStyle);
-  return fmt::format(
-      "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action {}; frame-ancestors 'none'",
-      base64({reinterpret_cast<const char*>(style.data()), style.size()}), form_action);
-}
-
-std::string html_of(const std::string& title, const std::string& body, bool refresh) {
-  return fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">{}"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>{}</title>"
-      "<style>{}</style></head>\n<body>{}</body></html>\n",
-      refresh ? "<meta http-equiv=\"refresh\" content=\"10\">" : "", escaped(title), kStyle, body);
-}
-
-std::string bytes_text(uint64_t bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double size = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; size >= 1024 && unit + 1 < std::size(kUnits); ++unit) size /= 1024;
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", size, kUnits[unit]);
-}
-
-std::string time_text(Time time) {
-  if (time == Time{}) return "–";
-  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
-}
-
-std::string progress(const JobState& job) {
-  const int64_t expected = files_expected(job);
-  if (expected == 0) return fmt::format("{} arrived", job.arrived);
-  return fmt::format("<progress max=\"{1}\" value=\"{0}\"></progress> {0} of {1}", job.arrived, expected);
-}
-
-// What a report's state links is the report of that state, by what it says first.
-std::string report_link(const ShownJob& shown) {
-  const JobState& job = shown.state;
-  std::string state = name_of(job.report);
-  if (job.report_generation == 0) return state;
-  const bool is_its_own = job.report == ReportState::complete || job.report == ReportState::partial;
-  std::string link = fmt::format("<a href=\"/v1/jobs/{}/report.html\">{}{}{}</a>", escaped(job.name),
-                                 is_its_own ? "Open report" : "previous report", shown.verdict.empty() ? "" : ": ",
-                                 escaped(shown.verdict));
-  if (job.report == ReportState::complete) return link;
-  return is_its_own ? fmt::format("{} ({})", link, state) : fmt::format("{} ({})", state, link);
-}
-
-// Of dumps: what the newest ones say.
-std::string hang_link(const ShownJob& shown) {
-  return fmt::format("<a href=\"/v1/jobs/{}/hang.html\">Hang: {}</a>", escaped(shown.state.name), escaped(shown.hang));
-}
-
-// Of dumps alone the report is what they say: once is enough.
-std::string report_links(const ShownJob& shown) {
-  if (shown.hang.empty()) return report_link(shown);
-  return shown.hang == shown.verdict ? hang_link(shown) : hang_link(shown) + "<br>" + report_link(shown);
-}
 
 std::string why_failed(int exit_code) {
   if (exit_code == kReportTooLarge) return "The report was too large.";
@@ -103,63 +34,20 @@ std::string ranges(const std::vector<int>& ranks) {
   return shown == kMostShown ? text + ", …" : text;
 }
 
+std::string files_section(const std::string& job, const std::vector<Store::ReportFile>& files) {
+  std::string list;
+  for (const Store::ReportFile& file : files) {
+    list += fmt::format("<li><a href=\"/v1/jobs/{}/report/files/{}\">{}</a> <span class=\"soft\">{}</span></li>\n",
+                        escaped(job), escaped(file.name), escaped(file.name), bytes_text(file.size));
+  }
+  return list.empty() ? "" : "<h2 id=\"files\">Files of the report</h2>\n<ul class=\"files\">" + list + "</ul>";
+}
+
 }  // namespace
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
-Response jobs_page(const std::vector<ShownJob>& jobs, const std::vector<NodeRecord>& nodes, bool more, bool signed_in) {
-  std::string body;
-  for (const NodeRecord& record : nodes) body += "<p>" + escaped(sentence_of(record)) + "</p>\n";
-  if (!nodes.empty()) body += "<p><a href=\"/nodes\">All nodes that were the cause</a></p>\n";
-  body += "<h1>Jobs</h1>\n";
-  if (signed_in) body += "<form method=\"post\" action=\"/logout\"><button>Sign out</button></form>\n";
-  if (jobs.empty()) body += "<p>No job has sent anything yet.</p>";
-  if (!jobs.empty()) {
-    body +=
-        "<div class=\"wide\"><table><thead><tr><th>Job</th><th>State</th><th>Ranks</th><th class=\"n\">Size</th>"
-        "<th>Last byte</th><th>Report</th></tr></thead><tbody>\n";
-    for (const ShownJob& shown : jobs) {
-      const JobState& job = shown.state;
-      body += fmt::format(
-          "<tr><td class=\"name\"><a href=\"/jobs/{0}\">{0}</a></td><td>{1}</td><td>{2}</td>"
-          "<td class=\"n\">{3}</td><td>{4}</td><td class=\"verdict\">{5}</td></tr>\n",
-          escaped(job.name), state_of(job), progress(job), bytes_text(job.bytes), time_text(job.last_byte),
-          report_links(shown));
-    }
-    body += "</tbody></table></div>";
-  }
-  if (more) body += "<p>This page shows only some of the jobs; <code>GET /v1/jobs</code> lists all.</p>";
-  const std::string title = "skewscope: jobs";
-  if (signed_in) return page(200, html_of(title, body, true), policy("'self'"), "same-origin");
-  return page(200, html_of(title, body, true), policy("'none'"));
-}
-
-Response job_page(const ShownJob& shown, const Straggler& straggler, const std::string& report_log) {
-  const JobState& job = shown.state;
+Response job_page(const JobPage& shown) {
+  const JobState& job = shown.job.state;
+  const Straggler& straggler = shown.straggler;
   std::string body = fmt::format("<p><a href=\"/\">All jobs</a></p><h1>{}</h1>\n<dl>", escaped(job.name));
   const auto row = [&](const char* term, const std::string& markup) {
     body += fmt::format("<dt>{}</dt><dd>{}</dd>\n", term, markup);
@@ -180,7 +68,7 @@ Response job_page(const ShownJob& shown, const Straggler& straggler, const std::
     row("Flight recorders",
         fmt::format("{} dump{}, the last {}", job.dumps, job.dumps == 1 ? "" : "s", time_text(job.last_dump)));
   }
-  row("Report", report_links(shown));
+  row("Report", report_links(shown.job));
   if (!straggler.rank.empty()) {
     row("In the last windows",
         fmt::format("The others waited {:.1f} % of their time for rank {}{}, the worst in {:.0f} % of these windows.",
@@ -191,11 +79,11 @@ Response job_page(const ShownJob& shown, const Straggler& straggler, const std::
   if (job.report == ReportState::failed) {
     row("Why it failed", why_failed(job.report_exit_code));
   }
-  if (!report_log.empty()) {
+  if (!shown.report_log.empty()) {
     row("Last lines of its log", fmt::format("<pre>{}</pre><a href=\"/v1/jobs/{}/report.log\">Whole log</a>",
-                                             escaped(report_log), escaped(job.name)));
+                                             escaped(shown.report_log), escaped(job.name)));
   }
-  body += "</dl>";
+  body += "</dl>" + runs_section(shown.series, shown.runs) + files_section(job.name, shown.files);
   return page(200, html_of("skewscope: " + job.name, body, true), policy("'none'"));
 }
 
@@ -205,7 +93,8 @@ Response nodes_page(const std::vector<NodeRecord>& nodes) {
   if (nodes.empty()) body += "<p>There are none.</p>";
   if (!nodes.empty()) {
     body +=
-        "<div class=\"wide\"><table><thead><tr><th>Node</th><th>Part</th><th class=\"n\">Jobs of late</th>"
+        "<div class=\"wide\"><table class=\"cards\"><thead><tr><th>Node</th><th>Part</th><th class=\"n\">Jobs of "
+        "late</th>"
         "<th class=\"n\">It was the cause in</th><th class=\"n\">In all</th><th>Since</th><th>GPUs</th>"
         "<th class=\"n\">Could be gained</th><th>Jobs</th></tr></thead><tbody>\n";
   }
@@ -214,8 +103,11 @@ Response nodes_page(const std::vector<NodeRecord>& nodes) {
     for (const std::string& job : record.jobs)
       jobs += fmt::format("{0}<a href=\"/jobs/{1}\">{1}</a>", jobs.empty() ? "" : ", ", escaped(job));
     body += fmt::format(
-        "<tr><td class=\"name\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
-        "<td>{}</td><td>{}</td><td class=\"n\">{:.0f} %</td><td class=\"verdict\">{}</td></tr>\n",
+        "<tr><td class=\"name\">{}</td><td data-of=\"Part\">{}</td><td class=\"n\" data-of=\"Jobs of late\">{}</td>"
+        "<td class=\"n\" data-of=\"It was the cause in\">{}</td><td class=\"n\" data-of=\"In all\">{}</td>"
+        "<td data-of=\"Since\">{}</td><td data-of=\"GPUs\">{}</td><td class=\"n\" data-of=\"Could be gained\">{:.0f} "
+        "%</td>"
+        "<td class=\"verdict\" data-of=\"Jobs\">{}</td></tr>\n",
         escaped(record.node), record.part == ReportOutcome::Part::link ? "link" : "GPU", record.recent, record.caused,
         record.caused_ever, time_text(record.since), fmt::join(record.devices, ", "), 100 * record.worst, jobs);
   }

@@ -2,9 +2,12 @@
 // is escaped in them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "job_search.h"
+#include "page_parts.h"
 #include "src/gather/history/history.h"
 #include "src/gather/http/response.h"
 #include "src/gather/kept/store.h"
@@ -12,20 +15,32 @@
 
 namespace skewscope::gather {
 
-std::string escaped(std::string_view text);  // for HTML text and quoted attributes
-
-// A job with what its newest report says first; "": there is none.
-struct ShownJob {
-  JobState state;
-  std::string verdict;
-  std::string hang = "";  // the same of its dumps
+// A row of the list.
+struct ListedJob {
+  ShownJob job;
+  std::string owner;                     // name of the user; "": not known
+  std::optional<ReportOutcome> outcome;  // of the newest report
 };
 
-// `nodes`: that were the cause in several jobs of late; said before all else.
-Response jobs_page(const std::vector<ShownJob>& jobs, const std::vector<NodeRecord>& nodes, bool more, bool signed_in);
+struct JobsPage {
+  std::vector<NodeRecord> nodes;  // that were the cause in several jobs of late; said before all else
+  std::vector<ListedJob> jobs;
+  JobSearch search;
+  size_t found = 0, all = 0, page = 1, pages = 1;  // as in FoundJobs
+  bool signed_in = false;
+};
+Response jobs_page(const JobsPage& shown);  // jobs_page.cc
 Response nodes_page(const std::vector<NodeRecord>& nodes);
-// `report_log`: the last lines of it, where the newest report has failed.
-Response job_page(const ShownJob& job, const Straggler& straggler, const std::string& report_log);
+
+struct JobPage {
+  ShownJob job;
+  Straggler straggler;
+  std::string report_log;                // the last lines of it, where the newest report has failed
+  std::vector<Store::ReportFile> files;  // of the newest report
+  std::string series;
+  std::vector<Run> runs;  // of the series, the newest first
+};
+Response job_page(const JobPage& shown);
 Response login_page(bool refused);
 Response page_not_found();
 

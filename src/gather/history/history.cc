@@ -258,6 +258,31 @@ std::optional<Run> History::newest_of(const std::string& job) const {
   return runs.empty() ? std::nullopt : std::optional(std::move(runs.front()));
 }
 
+JobKeys History::jobs_where(const char* sql, const std::string& value) const {
+  const std::lock_guard lock(mutex_);
+  JobKeys jobs;
+  Asked rows(database_.get(), std::string("SELECT job, created FROM run WHERE ") + sql, value);
+  while (rows.next()) {
+    Cells cells = rows.cells();
+    std::string job = cells.text();
+    jobs.emplace(std::move(job), cells.time());
+  }
+  return jobs;
+}
+
+JobKeys History::jobs_with_text(const std::string& text) const {
+  return jobs_where(
+      "instr(lower(verdict), lower(?1)) OR id IN (SELECT run FROM node WHERE instr(lower(name), lower(?1)))", text);
+}
+
+JobKeys History::jobs_on_node(const std::string& node) const {
+  return jobs_where("id IN (SELECT run FROM node WHERE name=?1)", node);
+}
+
+JobKeys History::jobs_with_loss(const std::string& kind) const {
+  return jobs_where("json_extract(outcome, '$.loss')=?1", kind);
+}
+
 void History::count_all() {
   records_.clear();
   std::vector<std::pair<std::string, ReportOutcome::Part>> causes;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +53,9 @@ struct NodeRecord {
 };
 constexpr int kRecentJobs = 8;
 
+// Jobs by name and creation.
+using JobKeys = std::set<std::pair<std::string, Time>>;
+
 class History {
  public:
   // Makes the file where there is none. Errors: it cannot be made or opened.
@@ -69,6 +73,10 @@ class History {
   std::vector<Run> runs_of(const std::string& series, size_t most) const;
   // The newest run of a job; nullopt: none.
   std::optional<Run> newest_of(const std::string& job) const;
+  // The jobs of runs whose verdict or one of whose nodes contains this, in upper or lower case.
+  JobKeys jobs_with_text(const std::string& text) const;
+  JobKeys jobs_on_node(const std::string& node) const;
+  JobKeys jobs_with_loss(const std::string& kind) const;  // that weighed most in them
   // Who was the cause most often of late first: of those that were it in two jobs or more among their last kRecentJobs.
   std::vector<NodeRecord> nodes(size_t most) const;
 
@@ -80,6 +88,7 @@ class History {
   std::vector<Run> runs_where(const char* sql, const std::string& value, size_t most) const;
   void count_all();
   void count(const std::string& node, ReportOutcome::Part part);
+  JobKeys jobs_where(const char* sql, const std::string& value) const;
 
   mutable std::mutex mutex_;  // of all below
   std::unique_ptr<sqlite3, CloseDatabase> database_;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "skewscope/protocol/names.h"
+#include "src/gather/kept/report_files.h"
 
 namespace skewscope::gather {
 namespace {
@@ -13,8 +14,9 @@ namespace {
 using Segments = std::vector<std::string>;
 
 // A path of literal segments and of {job}, {id}, {rank}, {report} = report[.json|.html|.log] or
-// hang[.json|.html], and {generation} =
-// number[.json|.html|.log]. `query`: the keys it takes, with blanks before and after each.
+// hang[.json|.html], {generation} =
+// number[.json|.html|.log], and {file} and {table}, as is_report_file() says. `query`: the keys it takes, with blanks
+// before and after each.
 struct Pattern {
   Endpoint endpoint;
   Method method;
@@ -42,12 +44,14 @@ constexpr std::array kMain = {
     Pattern{Endpoint::rank_get, Method::get, "/v1/jobs/{job}/ranks/{rank}", Body::none, " capture "},
     Pattern{Endpoint::report, Method::get, "/v1/jobs/{job}/{report}"},
     Pattern{Endpoint::report, Method::get, "/v1/jobs/{job}/report/{generation}"},
+    Pattern{Endpoint::report_file, Method::get, "/v1/jobs/{job}/report/files/{file}"},
+    Pattern{Endpoint::report_file, Method::get, "/v1/jobs/{job}/report/files/tables/{table}"},
     Pattern{Endpoint::nodes, Method::get, "/v1/nodes"},
     Pattern{Endpoint::history, Method::get, "/v1/history", Body::none, " job limit "},
     Pattern{Endpoint::login, Method::get, "/login"},
     Pattern{Endpoint::login, Method::post, "/login", Body::form},
     Pattern{Endpoint::logout, Method::post, "/logout", Body::form},
-    Pattern{Endpoint::page_jobs, Method::get, "/"},
+    Pattern{Endpoint::page_jobs, Method::get, "/", Body::none, " q state owner node loss since until page "},
     Pattern{Endpoint::page_job, Method::get, "/jobs/{job}"},
     Pattern{Endpoint::page_nodes, Method::get, "/nodes"},
 };
@@ -161,6 +165,9 @@ std::optional<Refused> take_path(Request& request, std::string_view pattern, con
     } else if (wanted == "{report}") {
       request.suffix = take_suffix(segment);
       request.hang = segment == "hang";
+    } else if (wanted == "{file}" || wanted == "{table}") {
+      request.file = wanted == "{table}" ? std::string(kReportTables).append(segment) : std::string(segment);
+      if (!is_report_file(request.file)) return Refused{404, "no such file of a report", {}};
     } else if (wanted == "{generation}") {
       request.suffix = take_suffix(segment);
       const std::optional<uint64_t> generation = whole_number(segment, 1000000000);
@@ -175,6 +182,12 @@ bool is_text(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
+// Of a search: what is typed may be in any script.
+bool is_typed(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != 0x7f; });
+}
+
 bool is_good_value(std::string_view key, std::string_view value) {
   const auto between = [&](uint64_t least, uint64_t most) {
     const std::optional<uint64_t> number = whole_number(value, most);
@@ -185,18 +198,26 @@ bool is_good_value(std::string_view key, std::string_view value) {
   if (key == "capture") return between(0, kMostDumpMinute);
   if (key == "world_size" || key == "ranks") return between(1, kMostRanks);
   if (key == "replace") return value == "0" || value == "1";
+  if (key == "owner") return between(0, UINT32_MAX);
+  if (key == "page") return between(1, 1000000);
+  if (key == "since" || key == "until") return day_of(value).has_value();
+  if (key == "q") return is_typed(value) && value.size() <= 255;
   if (key == "filename") return is_text(value) && value.size() <= 255;
   return is_name(value);
 }
 
-// `known`: as in Pattern.
+// `known`: as in Pattern. The search of jobs comes from a form: a blank is "+" in it, and an empty field asks for
+// nothing.
 std::optional<Refused> take_query(Request& request, std::string_view text, std::string_view known) {
   while (!text.empty()) {
     const std::string_view pair = text.substr(0, text.find('&'));
     text.remove_prefix(std::min(pair.size() + 1, text.size()));
     const size_t equals = std::min(pair.find('='), pair.size());
     const std::string key(pair.substr(0, equals));
-    std::optional<std::string> value = percent_decoded(pair.substr(std::min(equals + 1, pair.size())));
+    std::string written(pair.substr(std::min(equals + 1, pair.size())));
+    const bool form = request.endpoint == Endpoint::page_jobs;
+    if (form) std::replace(written.begin(), written.end(), '+', ' ');
+    std::optional<std::string> value = percent_decoded(written);
     const auto is_key = [&](const auto& other) { return other.first == key; };
     if (key.empty() || known.find(" " + key + " ") == std::string_view::npos) {
       return Refused{400, "the query has a key that this address does not take", {}};
@@ -204,6 +225,7 @@ std::optional<Refused> take_query(Request& request, std::string_view text, std::
     if (std::any_of(request.query.begin(), request.query.end(), is_key)) {
       return Refused{400, "the query has a key twice", {}};
     }
+    if (form && value && value->empty()) continue;
     if (!value || !is_good_value(key, *value)) return Refused{400, "the query has a value that is not valid", {}};
     if (key == "capture") request.capture = static_cast<int>(*whole_number(*value, kMostDumpMinute));
     request.query.emplace_back(key, std::move(*value));
@@ -232,6 +254,22 @@ std::variant<Body, Refused> route_among(const std::array<Pattern, n>& patterns, 
 }
 
 }  // namespace
+
+std::optional<std::chrono::sys_days> day_of(std::string_view text) {
+  constexpr std::string_view kForm = "0000-00-00";
+  if (text.size() != kForm.size() || text[4] != '-' || text[7] != '-') return std::nullopt;
+  int parts[3] = {0, 0, 0};
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (kForm[i] == '-') continue;
+    if (text[i] < '0' || text[i] > '9') return std::nullopt;
+    int& part = parts[(i > 4 ? 1 : 0) + (i > 7 ? 1 : 0)];
+    part = 10 * part + (text[i] - '0');
+  }
+  const std::chrono::year_month_day day{std::chrono::year(parts[0]),
+                                        std::chrono::month(static_cast<unsigned>(parts[1])),
+                                        std::chrono::day(static_cast<unsigned>(parts[2]))};
+  return day.ok() ? std::optional(std::chrono::sys_days(day)) : std::nullopt;
+}
 
 std::variant<Body, Refused> route(Request& request, Method method, std::string_view target, Listener listener) {
   request.method = method;

@@ -1,6 +1,8 @@
 // What a method and a target ask for.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string_view>
 #include <variant>
 
@@ -21,5 +23,8 @@ enum class Body {
 // Fills what method, path and query say. `method` as it counts, after X-HTTP-Method-Override. Paths are decoded once;
 // what is then no plain name is refused.
 std::variant<Body, Refused> route(Request& request, Method method, std::string_view target, Listener listener);
+
+// "2026-11-29"
+std::optional<std::chrono::sys_days> day_of(std::string_view text);
 
 }  // namespace skewscope::gather
