@@ -95,6 +95,24 @@ class History(unittest.TestCase):
             causes = [cause["node"] for cause in run["causes"]]
             self.assertEqual(causes, [SLOW_NODE] if number in WITH_SLOW_NODE[2:] else [])
 
+    def test_a_jobs_page_shows_the_runs_of_its_series_and_lists_the_files_of_its_report_which_can_be_got(self):
+        job = name_of(JOBS - 1)
+        page = self.daemon.ask("GET", f"/jobs/{job}").body.decode()
+        self.assertIn("<h2>Runs of pretrain</h2>", page)
+        self.assertEqual(len(re.findall('<circle class="point"', page)), JOBS)
+        for run in self.runs():
+            self.assertIn(f'<a href="/jobs/{run["job"]}">', page)
+        files = re.findall(rf'href="(/v1/jobs/{job}/report/files/[^"]+)"', page)
+        names = [address.rsplit("/report/files/")[1] for address in files]
+        self.assertLessEqual({"summary.txt", "report.json", "report.sqlite", "tables/ranks.csv", "tables/steps.csv"}, set(names))
+        contents = {name: self.daemon.ask("GET", address) for name, address in zip(names, files)}
+        self.assertEqual({answer.status for answer in contents.values()}, {200})
+        self.assertTrue(contents["report.sqlite"].body.startswith(b"SQLite format 3"))
+        self.assertEqual(contents["tables/ranks.csv"].body.count(b"\n"), 1 + NODES * GPUS)
+        self.assertIn(self.runs()[0]["verdict"].split()[0].encode(), contents["summary.txt"].body)
+        self.assertEqual(contents["report.sqlite"]["Content-Disposition"], f'attachment; filename="{job}-report.sqlite"')
+        self.assertEqual(self.daemon.ask("GET", f"/v1/jobs/{job}/report/files/index.html").status, 404)
+
     def test_what_a_job_was_is_known_after_its_deletion_and_a_start_and_for_as_long_as_it_is_kept(self):
         daemon = Daemon("--debounce", "1").start()
         self.addCleanup(lambda: daemon.ended() or daemon.stop())

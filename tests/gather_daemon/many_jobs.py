@@ -37,7 +37,7 @@ def copy_rows(database, table, keys, change):
 
 def multiply(spool):
     """The job of number 0 becomes JOBS of them, each an hour older than the one before; every tenth node is another."""
-    name = f"printf('train-%04d-%05d', n / 25, n)"
+    name = "printf('train-%04d-%05d', n / 25, n)"
     with sqlite3.connect(spool / "gather.sqlite") as database:
         database.execute(f"CREATE TEMP TABLE n AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE "
                          f"n < {JOBS - 1}) SELECT n FROM c")
@@ -48,8 +48,8 @@ def multiply(spool):
         database.execute(f"CREATE TEMP TABLE n AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE "
                          f"n < {JOBS - 1}) SELECT n FROM c")
         one, = database.execute("SELECT id FROM run").fetchone()
-        copy_rows(database, "run", f"t.id = {one}", {"id": f"{one} + n", "job": name, "created": "t.created - 3600 * n",
-                                                     "series": "printf('train-%04d', n / 25)"})
+        copy_rows(database, "run", f"t.id = {one}", {"id": f"{one} + n", "job": name, "created": "t.created - 3600 * n"})
+        copy_rows(database, "cause", f"t.run = {one}", {"run": f"{one} + n", "node": "printf('%s-%03d', t.node, n % 100)"})
         copy_rows(database, "node", f"t.run = {one}", {"run": f"{one} + n", "name": "printf('%s-%03d', t.name, n % 100)"})
     database.close()
 
@@ -91,11 +91,11 @@ class ManyJobs(unittest.TestCase):
 
     def test_a_search_by_any_field_answers_at_once_and_is_kept_by_the_links_to_other_pages(self):
         self.assertEqual(self.page("?q=train-0010-00251")[1], ["train-0010-00251"])
-        text, jobs = self.page("?q=causes&state=&owner=1007&since=&until=&page=2")
+        text, jobs = self.page("?q=fix+first&state=&owner=1007&since=&until=&page=2")
         self.assertIn("1000 of 50000 jobs", text)
         self.assertEqual(jobs[0], name_of(100 * 50 + 7))
-        self.assertIn('href="/?owner=1007&amp;q=causes&amp;page=3"', text)
-        self.assertIn('name="q" value="causes"', text)
+        self.assertIn('href="/?owner=1007&amp;q=fix%20first&amp;page=3"', text)
+        self.assertIn('name="q" value="fix first"', text)
         self.assertEqual(self.page("?node=node1-033")[1][0], name_of(33))
         self.assertIn("50000 of 50000 jobs", self.page("?loss=straggler")[0])
         self.assertIn("0 of 50000 jobs", self.page("?q=%3Cno+such%3E")[0])

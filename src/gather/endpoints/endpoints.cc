@@ -13,7 +13,7 @@
 namespace skewscope::gather {
 namespace {
 
-constexpr size_t kNodesOnPage = 200, kNodesAheadOfJobs = 3;
+constexpr size_t kNodesOnPage = 200, kRunsOnPage = 50, kNodesAheadOfJobs = 3;
 constexpr int kReaders = 4;
 constexpr const char* kText = "text/plain; charset=utf-8";
 
@@ -122,6 +122,7 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
       return put_rank(context, call, next);
     case Endpoint::rank_get:
     case Endpoint::report:
+    case Endpoint::report_file:
       return next(file_of(*call));
     case Endpoint::job_put:
       return put_job(context, call, next);
@@ -185,8 +186,10 @@ Next Endpoints::in_turn(const CallPointer& call, std::function<Response()> answe
 Response Endpoints::file_of(const Call& call) {
   auto slot = lobby_.download(sharer_of(call, call.request.job));
   if (!slot) return problem(503, "too many downloads at once");
-  const bool rank = call.request.endpoint == Endpoint::rank_get;
-  Response response = rank ? get_rank(store_, call) : get_report(store_, call);
+  const Endpoint endpoint = call.request.endpoint;
+  Response response = endpoint == Endpoint::rank_get      ? get_rank(store_, call)
+                      : endpoint == Endpoint::report_file ? get_report_file(store_, call)
+                                                          : get_report(store_, call);
   response.held = std::move(slot);
   return response;
 }
@@ -197,8 +200,14 @@ Response Endpoints::page_of(const Call& call) const {
     const auto job = store_.job(call.request.job);
     if (!job) return page_not_found();
     const bool says_something = job->report == ReportState::failed || job->report_exit_code == kReportInPart;
-    return job_page({*job, verdict_of_report(store_, *job), verdict_of_hang(store_, *job)},
-                    StragglerFigures::of_job(store_, *job), says_something ? last_lines_of_log(store_, job->name) : "");
+    JobPage shown{{*job, verdict_of_report(store_, *job), verdict_of_hang(store_, *job)},
+                  StragglerFigures::of_job(store_, *job),
+                  says_something ? last_lines_of_log(store_, job->name) : "",
+                  store_.report_files(job->name),
+                  series_of(job->name),
+                  {}};
+    if (sees_all_jobs(call.caller, Endpoint::page_job)) shown.runs = history_.runs_of(shown.series, kRunsOnPage);
+    return job_page(shown);
   }
   return jobs_page(list_of(call));
 }
@@ -218,8 +227,10 @@ JobsPage Endpoints::list_of(const Call& call) const {
     ListedJob listed;
     listed.owner = job.owner_uid == 0 ? "" : users_.name_of(job.owner_uid);
     auto run = history_.newest_of(job.name);
-    if (run && run->created == job.created) listed.outcome = std::move(run->outcome);
-    std::string verdict = verdict_of_report(store_, job), hang = verdict_of_hang(store_, job);
+    const bool remembered = run && run->created == job.created;
+    std::string verdict = remembered ? std::move(run->verdict) : verdict_of_report(store_, job);
+    std::string hang = verdict_of_hang(store_, job);
+    if (remembered) listed.outcome = std::move(run->outcome);
     listed.job = {std::move(job), std::move(verdict), std::move(hang)};
     shown.jobs.push_back(std::move(listed));
   }

@@ -83,6 +83,23 @@ Response get_report(const Store& store, const Call& call) {
   return response;
 }
 
+// Shown where a browser shows text, else saved by its name.
+Response get_report_file(const Store& store, const Call& call) {
+  const std::string& path = call.request.file;
+  const auto stored = store.read_report(call.request.job, 0, path);
+  if (stored.refusal == Refusal::unknown) return problem(404, "no such file of a report");
+  if (stored.refusal != Refusal::none) return refused(stored.refusal);
+  const char* const type = path.ends_with(".json")     ? "application/json"
+                           : path.ends_with(".csv")    ? "text/csv; charset=utf-8"
+                           : path.ends_with(".sqlite") ? "application/vnd.sqlite3"
+                                                       : "text/plain; charset=utf-8";
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const char* const where = path.ends_with(".txt") ? "inline" : "attachment";
+  return file_response(stored.value)
+      .field("Content-Type", type)
+      .field("Content-Disposition", fmt::format("{}; filename=\"{}-{}\"", where, call.request.job, name));
+}
+
 std::string last_lines_of_log(const Store& store, const std::string& job) {
   const auto stored = store.read_report(job, 0, "log");
   if (stored.refusal != Refusal::none) return "";

@@ -69,20 +69,6 @@ json as_json(const Run& run, const double* change) {
           {"step_change", change == nullptr ? json() : json(*change)}};
 }
 
-// By place among the runs, which are the newest first.
-std::map<size_t, double> changes_of_steps(const std::vector<Run>& runs) {
-  std::vector<double> steps;
-  std::vector<size_t> places;
-  for (size_t i = runs.size(); i-- > 0;) {
-    if (runs[i].outcome.step_ns == 0) continue;
-    steps.push_back(static_cast<double>(runs[i].outcome.step_ns));
-    places.push_back(i);
-  }
-  std::map<size_t, double> changes;
-  for (const TrendChange& change : changes_in(steps)) changes[places[change.at]] = change.relative;
-  return changes;
-}
-
 std::string label_text(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -99,6 +85,19 @@ std::string sentence_of(const NodeRecord& record) {
   const std::string day = moment_of(record.since).substr(0, sizeof "2026-11-29" - 1);
   return fmt::format("{}{} was the cause in {} of its last {} jobs, since {} ({}).", who, record.node, record.caused,
                      record.recent, record.since_job, day);
+}
+
+std::map<size_t, double> changes_of_steps(const std::vector<Run>& runs) {
+  std::vector<double> steps;
+  std::vector<size_t> places;
+  for (size_t i = runs.size(); i-- > 0;) {
+    if (runs[i].outcome.step_ns == 0) continue;
+    steps.push_back(static_cast<double>(runs[i].outcome.step_ns));
+    places.push_back(i);
+  }
+  std::map<size_t, double> changes;
+  for (const TrendChange& change : changes_in(steps)) changes[places[change.at]] = change.relative;
+  return changes;
 }
 
 std::string nodes_json(const History& history) {

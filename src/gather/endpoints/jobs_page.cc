@@ -39,7 +39,7 @@ std::string search_form(const JobSearch& search) {
     form += fmt::format("<label>{}<br><input type=\"{}\" name=\"{}\" value=\"{}\"></label>", label, type, key,
                         escaped(value_in(search, key)));
   };
-  field("q", "Name, owner's uid, node or verdict", "search");
+  field("q", "Name, owner's uid, node, verdict", "search");
   form += "<label>State<br><select name=\"state\">";
   for (const std::string state : {"", "receiving", "complete", "ended"}) {
     form += fmt::format("<option value=\"{}\"{}>{}</option>", state,
@@ -70,7 +70,7 @@ std::string ranks_cell(const ListedJob& listed) {
 
 std::string gain_cell(const std::optional<ReportOutcome>& outcome) {
   if (!outcome) return "–";
-  const std::string gain = percent(outcome->gain);
+  std::string gain = percent(outcome->gain);
   if (outcome->loss.empty()) return gain;
   std::string kind = outcome->loss;
   std::replace(kind.begin(), kind.end(), '_', ' ');
@@ -81,7 +81,7 @@ std::string gain_cell(const std::optional<ReportOutcome>& outcome) {
 std::string cause_cell(const std::optional<ReportOutcome>& outcome) {
   if (!outcome || outcome->causes.empty()) return "–";
   const ReportOutcome::Cause& cause = outcome->causes.front();
-  const std::string who = cause.part == ReportOutcome::Part::link ? "a link" : fmt::format("rank {}", cause.rank);
+  std::string who = cause.part == ReportOutcome::Part::link ? "a link" : fmt::format("rank {}", cause.rank);
   if (cause.host.empty()) return who;
   return fmt::format("{} of <a href=\"/?node={}\">{}</a>", who, in_query(cause.host), escaped(cause.host));
 }
@@ -92,12 +92,13 @@ std::string row_of(const ListedJob& listed) {
   const bool has_log = job.report_generation > 0 || job.report == ReportState::failed;
   const std::string log = has_log ? fmt::format(" <a href=\"/v1/jobs/{}/report.log\">log</a>", name) : "";
   return fmt::format(
-      "<tr><td class=\"name\"><a href=\"/jobs/{0}\">{0}</a></td><td>{1}</td><td>{2}</td><td>{3}</td><td>{4}</td>"
-      "<td class=\"verdict\">{5}</td><td class=\"n\">{6}</td><td>{7}</td><td>{8}</td><td class=\"n\">{9}</td>"
-      "<td><a href=\"/jobs/{0}#files\">files</a>{10}</td></tr>\n",
-      name, owner_cell(listed), ranks_cell(listed), state_of(job), time_text(job.created), report_links(listed.job),
-      listed.outcome ? percent(listed.outcome->waiting) : "–", gain_cell(listed.outcome), cause_cell(listed.outcome),
-      bytes_text(job.bytes), log);
+      "<tr><td class=\"name\"><a href=\"/jobs/{0}\">{0}</a><br><a href=\"/jobs/{0}#files\">files</a>{1}</td>"
+      "<td data-of=\"Owner\">{2}</td><td>{3}<br>{4}</td><td data-of=\"Begun\">{5}</td><td class=\"verdict\">{6}</td>"
+      "<td class=\"n\" data-of=\"Waiting\">{7}</td><td data-of=\"Could be gained\">{8}</td>"
+      "<td data-of=\"Late\">{9}</td><td class=\"n\" data-of=\"Size\">{10}</td></tr>\n",
+      name, log, owner_cell(listed), state_of(job), ranks_cell(listed), time_text(job.created),
+      report_links(listed.job), listed.outcome ? percent(listed.outcome->waiting) : "–", gain_cell(listed.outcome),
+      cause_cell(listed.outcome), bytes_text(job.bytes));
 }
 
 std::string places(const JobsPage& shown) {
@@ -123,13 +124,14 @@ Response jobs_page(const JobsPage& shown) {
   body += search_form(shown.search) + places(shown);
   if (!shown.jobs.empty()) {
     body +=
-        "<div class=\"wide\"><table><thead><tr><th>Job</th><th>Owner</th><th>Ranks</th><th>State</th><th>Begun</th>"
-        "<th>Report</th><th class=\"n\">Waiting</th><th>Could be gained</th><th>Cause</th><th class=\"n\">Size</th>"
-        "<th>More</th></tr></thead><tbody>\n";
+        "<div class=\"wide\"><table class=\"cards\"><thead><tr><th>Job</th><th>Owner</th><th>State, ranks</th>"
+        "<th>Begun</th><th>Report</th><th class=\"n\">Waiting</th><th>Could be gained</th><th>Late</th>"
+        "<th class=\"n\">Size</th></tr></thead><tbody>\n";
     for (const ListedJob& listed : shown.jobs) body += row_of(listed);
     body += "</tbody></table></div>";
   }
-  return page(200, html_of("skewscope: jobs", body, true), policy("'self'"), "same-origin");
+  return page(200, html_of("skewscope: jobs", body, true), policy("'self'"),
+              shown.signed_in ? "same-origin" : "no-referrer");
 }
 
 }  // namespace skewscope::gather

@@ -194,8 +194,8 @@ const char* name_of(Endpoint endpoint) {
   constexpr const char* kNames[] = {
       "upload_options", "tokens",     "job_put",       "job_list",    "job_get",      "job_delete",    "job_end",
       "report_again",   "job_revoke", "upload_create", "upload_head", "upload_patch", "upload_delete", "rank_put",
-      "rank_get",       "report",     "nodes",         "history",     "login",        "logout",        "page_jobs",
-      "page_job",       "page_nodes", "metrics",       "healthy",     "ready"};
+      "rank_get",       "report",     "report_file",   "nodes",       "history",      "login",         "logout",
+      "page_jobs",      "page_job",   "page_nodes",    "metrics",     "healthy",      "ready"};
   static_assert(std::size(kNames) == static_cast<size_t>(Endpoint::ready) + 1);
   return kNames[static_cast<size_t>(endpoint)];
 }

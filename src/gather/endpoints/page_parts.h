@@ -25,6 +25,7 @@ std::string policy(const char* form_action);
 
 std::string bytes_text(uint64_t bytes);
 std::string time_text(Time time);
+std::string duration_text(int64_t ns);
 std::string percent(double share);  // below 0: not known
 
 // As markup.

@@ -6,6 +6,7 @@
 #include "history_text.h"
 #include "job_text.h"
 #include "page_parts.h"
+#include "runs_section.h"
 #include "src/gather/http/page_policy.h"
 
 namespace skewscope::gather {
@@ -33,10 +34,20 @@ std::string ranges(const std::vector<int>& ranks) {
   return shown == kMostShown ? text + ", …" : text;
 }
 
+std::string files_section(const std::string& job, const std::vector<Store::ReportFile>& files) {
+  std::string list;
+  for (const Store::ReportFile& file : files) {
+    list += fmt::format("<li><a href=\"/v1/jobs/{}/report/files/{}\">{}</a> <span class=\"soft\">{}</span></li>\n",
+                        escaped(job), escaped(file.name), escaped(file.name), bytes_text(file.size));
+  }
+  return list.empty() ? "" : "<h2 id=\"files\">Files of the report</h2>\n<ul class=\"files\">" + list + "</ul>";
+}
+
 }  // namespace
 
-Response job_page(const ShownJob& shown, const Straggler& straggler, const std::string& report_log) {
-  const JobState& job = shown.state;
+Response job_page(const JobPage& shown) {
+  const JobState& job = shown.job.state;
+  const Straggler& straggler = shown.straggler;
   std::string body = fmt::format("<p><a href=\"/\">All jobs</a></p><h1>{}</h1>\n<dl>", escaped(job.name));
   const auto row = [&](const char* term, const std::string& markup) {
     body += fmt::format("<dt>{}</dt><dd>{}</dd>\n", term, markup);
@@ -57,7 +68,7 @@ Response job_page(const ShownJob& shown, const Straggler& straggler, const std::
     row("Flight recorders",
         fmt::format("{} dump{}, the last {}", job.dumps, job.dumps == 1 ? "" : "s", time_text(job.last_dump)));
   }
-  row("Report", report_links(shown));
+  row("Report", report_links(shown.job));
   if (!straggler.rank.empty()) {
     row("In the last windows",
         fmt::format("The others waited {:.1f} % of their time for rank {}{}, the worst in {:.0f} % of these windows.",
@@ -68,11 +79,11 @@ Response job_page(const ShownJob& shown, const Straggler& straggler, const std::
   if (job.report == ReportState::failed) {
     row("Why it failed", why_failed(job.report_exit_code));
   }
-  if (!report_log.empty()) {
+  if (!shown.report_log.empty()) {
     row("Last lines of its log", fmt::format("<pre>{}</pre><a href=\"/v1/jobs/{}/report.log\">Whole log</a>",
-                                             escaped(report_log), escaped(job.name)));
+                                             escaped(shown.report_log), escaped(job.name)));
   }
-  body += "</dl>";
+  body += "</dl>" + runs_section(shown.series, shown.runs) + files_section(job.name, shown.files);
   return page(200, html_of("skewscope: " + job.name, body, true), policy("'none'"));
 }
 
@@ -82,7 +93,8 @@ Response nodes_page(const std::vector<NodeRecord>& nodes) {
   if (nodes.empty()) body += "<p>There are none.</p>";
   if (!nodes.empty()) {
     body +=
-        "<div class=\"wide\"><table><thead><tr><th>Node</th><th>Part</th><th class=\"n\">Jobs of late</th>"
+        "<div class=\"wide\"><table class=\"cards\"><thead><tr><th>Node</th><th>Part</th><th class=\"n\">Jobs of "
+        "late</th>"
         "<th class=\"n\">It was the cause in</th><th class=\"n\">In all</th><th>Since</th><th>GPUs</th>"
         "<th class=\"n\">Could be gained</th><th>Jobs</th></tr></thead><tbody>\n";
   }
@@ -91,8 +103,11 @@ Response nodes_page(const std::vector<NodeRecord>& nodes) {
     for (const std::string& job : record.jobs)
       jobs += fmt::format("{0}<a href=\"/jobs/{1}\">{1}</a>", jobs.empty() ? "" : ", ", escaped(job));
     body += fmt::format(
-        "<tr><td class=\"name\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
-        "<td>{}</td><td>{}</td><td class=\"n\">{:.0f} %</td><td class=\"verdict\">{}</td></tr>\n",
+        "<tr><td class=\"name\">{}</td><td data-of=\"Part\">{}</td><td class=\"n\" data-of=\"Jobs of late\">{}</td>"
+        "<td class=\"n\" data-of=\"It was the cause in\">{}</td><td class=\"n\" data-of=\"In all\">{}</td>"
+        "<td data-of=\"Since\">{}</td><td data-of=\"GPUs\">{}</td><td class=\"n\" data-of=\"Could be gained\">{:.0f} "
+        "%</td>"
+        "<td class=\"verdict\" data-of=\"Jobs\">{}</td></tr>\n",
         escaped(record.node), record.part == ReportOutcome::Part::link ? "link" : "GPU", record.recent, record.caused,
         record.caused_ever, time_text(record.since), fmt::join(record.devices, ", "), 100 * record.worst, jobs);
   }

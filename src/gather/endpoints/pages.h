@@ -31,8 +31,16 @@ struct JobsPage {
 };
 Response jobs_page(const JobsPage& shown);  // jobs_page.cc
 Response nodes_page(const std::vector<NodeRecord>& nodes);
-// `report_log`: the last lines of it, where the newest report has failed.
-Response job_page(const ShownJob& job, const Straggler& straggler, const std::string& report_log);
+
+struct JobPage {
+  ShownJob job;
+  Straggler straggler;
+  std::string report_log;                // the last lines of it, where the newest report has failed
+  std::vector<Store::ReportFile> files;  // of the newest report
+  std::string series;
+  std::vector<Run> runs;  // of the series, the newest first
+};
+Response job_page(const JobPage& shown);
 Response login_page(bool refused);
 Response page_not_found();
 

@@ -24,6 +24,7 @@ Need need_of(Endpoint endpoint) {
     case Endpoint::job_get:
     case Endpoint::rank_get:
     case Endpoint::report:
+    case Endpoint::report_file:
     case Endpoint::page_job:
       return Need::read;
     case Endpoint::job_list:
@@ -85,7 +86,7 @@ Decision may_get_token(const std::string& job, const JobFacts* known, const Call
 
 bool is_page(Endpoint endpoint, std::string_view suffix) {
   return endpoint == Endpoint::page_jobs || endpoint == Endpoint::page_job || endpoint == Endpoint::page_nodes ||
-         (endpoint == Endpoint::report && suffix == ".html");
+         endpoint == Endpoint::report_file || (endpoint == Endpoint::report && (suffix == ".html" || suffix == ".log"));
 }
 
 Caller identify(const Request& request, const TokenKeys& keys, std::chrono::sys_seconds now) {

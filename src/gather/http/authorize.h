@@ -2,7 +2,8 @@
 //
 // A job's token does within its job what its scopes say, and elsewhere nothing: for it, other jobs do not exist. Scope
 // admin represents all scopes; a token for "*" counts in every job. MUNGE and client certificates prove who calls; they
-// get a job's token (POST /v1/tokens) and nothing else. A browser's cookie is good for pages alone.
+// get a job's token (POST /v1/tokens) and nothing else. A browser's cookie is good for pages, and
+// for what they link of reports, alone.
 //
 // | endpoint                                        | needs                                       |
 // |-------------------------------------------------|---------------------------------------------|
@@ -13,9 +14,9 @@
 // | job_revoke, job_delete                          | scope admin                                 |
 // | uploads, rank_put, job_put, job_end,            | scope upload; of job_put, what deletes      |
 // | report_again                                    | sooner: may_delete()                        |
-// | job_get, rank_get, report                       | scope read                                  |
+// | job_get, rank_get, report, report_file          | scope read                                  |
 // | job_list, page_jobs                             | scope read; shows what may_read() says      |
-// | pages, report.html                              | scope read, by cookie, too                  |
+// | pages; of reports .html, .log and files         | scope read, by cookie, too                  |
 // | nodes, history, page_nodes                      | scope read of "*": they are of every job    |
 #pragma once
 
@@ -46,7 +47,7 @@ struct Caller {
 // Has shown a credential that counts, for whatever, or none is asked for. One of MUNGE counts once it is decoded; who
 // gets a token for it shows that one with the next request.
 bool is_known(const Caller& caller);
-bool is_page(Endpoint endpoint, std::string_view suffix);  // for a browser
+bool is_page(Endpoint endpoint, std::string_view suffix);  // or linked by one: for a browser
 
 // What the request itself shows: bearer token and login cookie. A MUNGE credential (authorization_scheme "munge") is
 // left to the caller of this, who sets `munge` or `failed`.

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "skewscope/protocol/names.h"
+#include "src/gather/kept/report_files.h"
 
 namespace skewscope::gather {
 namespace {
@@ -13,8 +14,9 @@ namespace {
 using Segments = std::vector<std::string>;
 
 // A path of literal segments and of {job}, {id}, {rank}, {report} = report[.json|.html|.log] or
-// hang[.json|.html], and {generation} =
-// number[.json|.html|.log]. `query`: the keys it takes, with blanks before and after each.
+// hang[.json|.html], {generation} =
+// number[.json|.html|.log], and {file} and {table}, as is_report_file() says. `query`: the keys it takes, with blanks
+// before and after each.
 struct Pattern {
   Endpoint endpoint;
   Method method;
@@ -43,6 +45,8 @@ constexpr std::array kMain = {
     Pattern{Endpoint::rank_get, Method::get, "/v1/jobs/{job}/ranks/{rank}", Body::none, " capture "},
     Pattern{Endpoint::report, Method::get, "/v1/jobs/{job}/{report}"},
     Pattern{Endpoint::report, Method::get, "/v1/jobs/{job}/report/{generation}"},
+    Pattern{Endpoint::report_file, Method::get, "/v1/jobs/{job}/report/files/{file}"},
+    Pattern{Endpoint::report_file, Method::get, "/v1/jobs/{job}/report/files/tables/{table}"},
     Pattern{Endpoint::nodes, Method::get, "/v1/nodes"},
     Pattern{Endpoint::history, Method::get, "/v1/history", Body::none, " job limit "},
     Pattern{Endpoint::login, Method::get, "/login"},
@@ -162,6 +166,9 @@ std::optional<Refused> take_path(Request& request, std::string_view pattern, con
     } else if (wanted == "{report}") {
       request.suffix = take_suffix(segment);
       request.hang = segment == "hang";
+    } else if (wanted == "{file}" || wanted == "{table}") {
+      request.file = wanted == "{table}" ? std::string(kReportTables).append(segment) : std::string(segment);
+      if (!is_report_file(request.file)) return Refused{404, "no such file of a report", {}};
     } else if (wanted == "{generation}") {
       request.suffix = take_suffix(segment);
       const std::optional<uint64_t> generation = whole_number(segment, 1000000000);

@@ -251,10 +251,17 @@ class Store {
   };
   virtual void begin_report(const std::string& job, Reply<ReportFolders> done) = 0;
   virtual void end_report(const std::string& job, int generation, int exit_code, Reply<JobState> done) = 0;
-  // report.json, index.html, summary.txt, report.sqlite, diagnostics.json, report.prom or outcome.json of a report;
-  // generation 0: the newest that can be read. Or its log, what it said while it was made: generation 0: the newest at
+  // index.html, or a file that is_report_file() names, of a report; generation 0: the newest that can be read. Or its
+  // log, what it said while it was made: generation 0: the newest at
   // all.
   virtual Outcome<StoredFile> read_report(const std::string& job, int generation, const std::string& name) const = 0;
+
+  // What is_report_file() names of the newest report that can be read, tables last.
+  struct ReportFile {
+    std::string name;
+    uint64_t size = 0;
+  };
+  virtual std::vector<ReportFile> report_files(const std::string& job) const = 0;
 
   // Called on a thread of the store after each change of a job's state.
   virtual void on_job_change(std::function<void(const std::string& job)> hook) = 0;

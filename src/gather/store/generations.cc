@@ -10,15 +10,14 @@
 #include "skewscope/base/named_host.h"
 #include "skewscope/protocol/names.h"
 #include "src/gather/disk/spool_paths.h"
+#include "src/gather/kept/report_files.h"
 
 namespace skewscope::gather {
 namespace {
 
 constexpr size_t kGenerationsKept = 2;
 constexpr int kDeepestReport = 4;
-constexpr const char* kReadable[] = {"report.json",      "index.html",      "summary.txt",  "report.sqlite",
-                                     "diagnostics.json", "report.prom",     "outcome.json", "hang/hang.json",
-                                     "hang/index.html",  "hang/summary.txt"};
+constexpr std::string_view kReadableToo[] = {"index.html", "hang/hang.json", "hang/index.html", "hang/summary.txt"};
 constexpr const char* kLog = "log";
 constexpr size_t kMostHostsText = 32 << 10;  // half of what the process that makes reports takes at once
 
@@ -295,7 +294,8 @@ void Reports::discard_old(const std::string& name) {
 
 Outcome<StoredFile> Reports::read(const std::string& name, int generation, const std::string& file) const {
   const bool log = file == kLog;
-  const bool known = log || std::find(std::begin(kReadable), std::end(kReadable), file) != std::end(kReadable);
+  const bool known = log || is_report_file(file) ||
+                     std::find(std::begin(kReadableToo), std::end(kReadableToo), file) != std::end(kReadableToo);
   if (!known) return {Refusal::unknown, {}};
   {
     const Time now = engine_.now();
@@ -316,6 +316,29 @@ Outcome<StoredFile> Reports::read(const std::string& name, int generation, const
   if (error != 0) return {error == ENOENT ? Refusal::unknown : Refusal::unavailable, {}};
   out.size = info.size;
   return {Refusal::none, out};
+}
+
+std::vector<Store::ReportFile> Reports::files(const std::string& name) const {
+  int generation = 0;
+  {
+    const Time now = engine_.now();
+    const auto memory = core_.memory.lock();
+    const Job* job = memory->jobs.standing(name);
+    if (job != nullptr) generation = brief_state_of(*job, now).report_generation;
+  }
+  if (generation == 0) return {};
+  const std::string folder = report_folder(name, generation) + "/";
+  std::vector<std::string> names(kReportFiles.begin(), kReportFiles.end());
+  std::vector<FolderEntry> tables;
+  files_.list(folder + std::string(kReportTables), tables);
+  std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  for (const FolderEntry& table : tables) names.push_back(std::string(kReportTables) + table.name);
+  std::vector<Store::ReportFile> out;
+  for (std::string& file : names) {
+    PathInfo info;
+    if (is_report_file(file) && files_.info(folder + file, info) == 0) out.push_back({std::move(file), info.size});
+  }
+  return out;
 }
 
 }  // namespace skewscope::gather

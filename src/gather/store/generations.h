@@ -15,6 +15,7 @@ class Reports {
   void begin(const std::string& name, Reply<Store::ReportFolders> done);
   void end(const std::string& name, int generation, int exit_code, Reply<JobState> done);
   Outcome<StoredFile> read(const std::string& name, int generation, const std::string& file) const;
+  std::vector<Store::ReportFile> files(const std::string& name) const;
 
  private:
   struct Begun;

@@ -55,6 +55,7 @@ class SpoolStore : public Store {
   Outcome<StoredFile> read_report(const std::string& name, int generation, const std::string& file) const override {
     return reports_.read(name, generation, file);
   }
+  std::vector<ReportFile> report_files(const std::string& name) const override { return reports_.files(name); }
 
   void on_job_change(std::function<void(const std::string& job)> hook) override {
     core_.engine.on_job_change(std::move(hook));

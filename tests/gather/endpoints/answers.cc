@@ -70,8 +70,16 @@ TEST_CASE("text from outside is no markup on a page") {
   CHECK(escaped("<b a=\"1\" c='2'>&") == "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;");
   JobState hostile = job_of("<script>alert(1)</script>");
   hostile.report = ReportState::failed;
-  CHECK(job_page({hostile, "<script>alert(3)</script>"}, {"<script>", "<script>", 1, 1}, "<script>alert(2)</script>")
-            .body.find("<script") == std::string::npos);
+  Run run;
+  run.job = run.verdict = "<script>";
+  run.outcome.step_ns = 1;
+  const JobPage hostile_page{{hostile, "<script>alert(3)</script>"},
+                             {"<script>", "<script>", 1, 1},
+                             "<script>alert(2)</script>",
+                             {{"<script>", 1}},
+                             "<script>",
+                             {run, run}};
+  CHECK(job_page(hostile_page).body.find("<script") == std::string::npos);
   ListedJob listed{{hostile, "<script>alert(3)</script>"}, "<script>", ReportOutcome{}};
   listed.job.state.owner_uid = 1000;
   listed.outcome->loss = "<script>";
@@ -102,12 +110,12 @@ TEST_CASE("a node that was the cause is said before all jobs, and its text is no
 
 TEST_CASE("a job's page names its missing ranks and links the report once there is one") {
   JobState job = job_of("run");
-  CHECK(job_page({job, ""}, {}, "").body.find("<dd>1, 3</dd>") != std::string::npos);
-  CHECK(job_page({job, ""}, {}, "").body.find("report.html") == std::string::npos);
+  CHECK(job_page({{job, ""}, {}, "", {}, "", {}}).body.find("<dd>1, 3</dd>") != std::string::npos);
+  CHECK(job_page({{job, ""}, {}, "", {}, "", {}}).body.find("report.html") == std::string::npos);
   job.report_generation = 1;
   job.report = ReportState::partial;
-  CHECK(job_page({job, ""}, {}, "").body.find("<a href=\"/v1/jobs/run/report.html\">Open report</a> (partial)") !=
-        std::string::npos);
+  CHECK(job_page({{job, ""}, {}, "", {}, "", {}})
+            .body.find("<a href=\"/v1/jobs/run/report.html\">Open report</a> (partial)") != std::string::npos);
 }
 
 TEST_CASE("the list of jobs links each report by what it says first") {
@@ -117,8 +125,7 @@ TEST_CASE("the list of jobs links each report by what it says first") {
   JobsPage list;
   list.jobs = {{{job, "Rank 13 causes 36 % of all waiting."}, "", {}}};
   const std::string page = jobs_page(list).body;
-  CHECK(page.find("<a href=\"/v1/jobs/run/report.html\">Open report: Rank 13 causes 36 % of all waiting.</a>") !=
-        std::string::npos);
+  CHECK(page.find("<a href=\"/v1/jobs/run/report.html\">Rank 13 causes 36 % of all waiting.</a>") != std::string::npos);
 }
 
 TEST_CASE("a report's verdict is what follows its label in the summary, without its line breaks") {
@@ -139,16 +146,46 @@ TEST_CASE("a report that failed is not linked by its state, and says why it fail
   job.report = ReportState::failed;
   job.report_exit_code = 3;
   job.report_generation = 1;
-  const std::string page = job_page({job, ""}, {}, "no trace can be read\n").body;
+  const std::string page = job_page({{job, ""}, {}, "no trace can be read\n", {}, "", {}}).body;
   CHECK(page.find("failed (<a href=\"/v1/jobs/run/report.html\">previous report</a>)") != std::string::npos);
   CHECK(page.find("<pre>no trace can be read\n</pre>") != std::string::npos);
   CHECK(page.find("href=\"/v1/jobs/run/report.log\"") != std::string::npos);
 }
 
+TEST_CASE("a job's page has the runs of its series, with the one from which on steps are slower marked") {
+  JobPage shown{{job_of("train-8"), ""}, {}, "", {}, "train", {}};
+  for (int number = 8; number >= 1; --number) {
+    Run run;
+    run.job = "train-" + std::to_string(number);
+    run.created = Time(std::chrono::hours(24 * number));
+    run.verdict = "Fix " + run.job + " first.";
+    run.outcome.step_ns = (number < 5 ? 100 : 125) * 1'000'000;
+    run.outcome.efficiency = 0.5;
+    shown.runs.push_back(run);
+  }
+  const std::string page = job_page(shown).body;
+  CHECK(page.find("<h2>Runs of train</h2>") != std::string::npos);
+  CHECK(page.find("<tr class=\"changed\"><td class=\"name\"><a href=\"/jobs/train-5\">") != std::string::npos);
+  CHECK(page.find("<tr class=\"changed\">") == page.rfind("<tr class=\"changed\">"));
+  CHECK(page.find("25 % slower</text>") != std::string::npos);
+  CHECK(page.find("<title>train-1: 100 ms</title>") < page.find("<title>train-8: 125 ms</title>"));
+  CHECK(page.find("Fix train-3 first.") != std::string::npos);
+  shown.runs.resize(1);
+  CHECK(job_page(shown).body.find("Runs of") == std::string::npos);
+}
+
+TEST_CASE("a job's page lists the files of its report") {
+  const JobPage shown{{job_of("run"), ""}, {}, "", {{"summary.txt", 10}, {"tables/ranks.csv", 2048}}, "run", {}};
+  const std::string page = job_page(shown).body;
+  CHECK(page.find("<a href=\"/v1/jobs/run/report/files/summary.txt\">summary.txt</a>") != std::string::npos);
+  CHECK(page.find("<a href=\"/v1/jobs/run/report/files/tables/ranks.csv\">") != std::string::npos);
+  CHECK(page.find("2.0 KiB") != std::string::npos);
+}
+
 TEST_CASE("a job that has received nothing shows no last byte") {
   JobState job = job_of("run");
   job.created = Time(std::chrono::seconds(1'700'000'000));
-  CHECK(job_page({job, ""}, {}, "").body.find("<dt>Last byte</dt><dd>–</dd>") != std::string::npos);
+  CHECK(job_page({{job, ""}, {}, "", {}, "", {}}).body.find("<dt>Last byte</dt><dd>–</dd>") != std::string::npos);
 }
 
 TEST_CASE("a job's JSON has what its readers rely on") {

@@ -86,6 +86,8 @@ const std::vector<Question> kEndpoints = {
     {"GET /v1/jobs", "", {}},
 
     {"GET /v1/jobs/A/report.html", "A", {}},
+    {"GET /v1/jobs/A/report.log", "A", {}},
+    {"GET /v1/jobs/A/report/files/summary.txt", "A", {}},
     {"GET /jobs/A", "A", {}},
     {"GET /", "", {}},
 
@@ -98,79 +100,85 @@ const std::string kUploadA = token("A", kUpload), kReadA = token("A", kRead), kB
                   kReadB = token("B", kRead);
 
 // + allowed, a 401 (authenticate), f 403 (scope missing), - 404 (no such job).
-//   open, tokens revoke delete, uploads rank_put job_put end report_again, job_get rank_get report list, pages,
-//   nodes history page_nodes
+//   open, tokens revoke delete, uploads rank_put job_put end report_again, job_get rank_get report list,
+//   report.html report.log report_file page_job page_jobs, nodes history page_nodes
 const std::vector<Credential> kCredentials = {
-    {"nothing", "", "", {}, "", false, "+++ aaa aaaaaaaa aaaa aaa aaa"},
-    {"--insecure-local", "", "", {}, "", true, "+++ +++ ++++++++ ++++ +++ +++"},
-    bearer("no token", "", "+++ aaa aaaaaaaa aaaa aaa aaa"),
-    bearer("some text", "ss1.e30.AAAA", "+++ aaa aaaaaaaa aaaa aaa aaa"),
-    bearer("a forged signature", forged(kBothA), "+++ aaa aaaaaaaa aaaa aaa aaa"),
-    bearer("half a token", kBothA.substr(0, kBothA.size() / 2), "+++ aaa aaaaaaaa aaaa aaa aaa"),
-    bearer("an expired token", token("A", kUpload | kRead, 1, seconds(0)), "+++ aaa aaaaaaaa aaaa aaa aaa"),
-    bearer("a retired key", token("A", kAdmin, 1, hours(1), kRetiredKey), "+++ aaa aaaaaaaa aaaa aaa aaa"),
-    bearer("a revoked token", token("A", kUpload | kRead, 0), "+++ aaa aaaaaaaa aaa+ aa+ fff"),
-    bearer("a revoked admin of A", token("A", kAdmin, 0), "+++ aaa aaaaaaaa aaa+ aa+ fff"),
-    bearer("A: upload", kUploadA, "+++ fff ++++++++ ffff fff fff"),
-    bearer("A: read", kReadA, "+++ fff ffffffff ++++ +++ fff"),
-    bearer("A: upload, read", kBothA, "+++ fff ++++++++ ++++ +++ fff"),
-    bearer("A: admin", token("A", kAdmin), "+++ +++ ++++++++ ++++ +++ fff"),
+    {"nothing", "", "", {}, "", false, "+++ aaa aaaaaaaa aaaa aaaaa aaa"},
+    {"--insecure-local", "", "", {}, "", true, "+++ +++ ++++++++ ++++ +++++ +++"},
+    bearer("no token", "", "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
+    bearer("some text", "ss1.e30.AAAA", "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
+    bearer("a forged signature", forged(kBothA), "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
+    bearer("half a token", kBothA.substr(0, kBothA.size() / 2), "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
+    bearer("an expired token", token("A", kUpload | kRead, 1, seconds(0)), "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
+    bearer("a retired key", token("A", kAdmin, 1, hours(1), kRetiredKey), "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
+    bearer("a revoked token", token("A", kUpload | kRead, 0), "+++ aaa aaaaaaaa aaa+ aaaa+ fff"),
+    bearer("a revoked admin of A", token("A", kAdmin, 0), "+++ aaa aaaaaaaa aaa+ aaaa+ fff"),
+    bearer("A: upload", kUploadA, "+++ fff ++++++++ ffff fffff fff"),
+    bearer("A: read", kReadA, "+++ fff ffffffff ++++ +++++ fff"),
+    bearer("A: upload, read", kBothA, "+++ fff ++++++++ ++++ +++++ fff"),
+    bearer("A: admin", token("A", kAdmin), "+++ +++ ++++++++ ++++ +++++ fff"),
     bearer("A: upload, signed with the key before", token("A", kUpload, 1, hours(1), kSecondKey),
-           "+++ fff ++++++++ ffff fff fff"),
-    bearer("A: a later epoch", token("A", kUpload | kRead, 2), "+++ fff ++++++++ ++++ +++ fff"),
-    bearer("B: upload, read", token("B", kUpload | kRead), "+++ --- -------- ---+ --+ fff"),
-    bearer("B: admin", token("B", kAdmin), "+++ --- -------- ---+ --+ fff"),
-    bearer("a: upload, read (names keep their case)", token("a", kUpload | kRead), "+++ --- -------- ---+ --+ fff"),
-    bearer("every job: admin", token("*", kAdmin, 0), "+++ +++ ++++++++ ++++ +++ +++"),
-    bearer("every job: read", token("*", kRead, 0), "+++ fff ffffffff ++++ +++ +++"),
-    {"another scheme", "Basic " + kBothA, "", {}, "", false, "+++ aaa aaaaaaaa aaaa aaa aaa"},
-    {"a token as MUNGE", "MUNGE " + kBothA, "", {}, "", false, "+++ aaa aaaaaaaa aaaa aaa aaa"},
-    cookie("cookie of A", "__Host-skewscope=" + kReadA, "+++ aaa aaaaaaaa aaaa +++ aaf"),
-    cookie("cookie of A among others", "a=b; __Host-skewscope=" + kReadA + "; c=d", "+++ aaa aaaaaaaa aaaa +++ aaf"),
-    cookie("cookie of B", "__Host-skewscope=" + kReadB, "+++ aaa aaaaaaaa aaaa --+ aaf"),
-    cookie("cookie that may only upload", "__Host-skewscope=" + kUploadA, "+++ aaa aaaaaaaa aaaa fff aaf"),
-    cookie("cookie of an admin", "__Host-skewscope=" + token("*", kAdmin), "+++ aaa aaaaaaaa aaaa +++ aa+"),
-    cookie("forged cookie", "__Host-skewscope=" + forged(kReadA), "+++ aaa aaaaaaaa aaaa aaa aaa"),
+           "+++ fff ++++++++ ffff fffff fff"),
+    bearer("A: a later epoch", token("A", kUpload | kRead, 2), "+++ fff ++++++++ ++++ +++++ fff"),
+    bearer("B: upload, read", token("B", kUpload | kRead), "+++ --- -------- ---+ ----+ fff"),
+    bearer("B: admin", token("B", kAdmin), "+++ --- -------- ---+ ----+ fff"),
+    bearer("a: upload, read (names keep their case)", token("a", kUpload | kRead), "+++ --- -------- ---+ ----+ fff"),
+    bearer("every job: admin", token("*", kAdmin, 0), "+++ +++ ++++++++ ++++ +++++ +++"),
+    bearer("every job: read", token("*", kRead, 0), "+++ fff ffffffff ++++ +++++ +++"),
+    {"another scheme", "Basic " + kBothA, "", {}, "", false, "+++ aaa aaaaaaaa aaaa aaaaa aaa"},
+    {"a token as MUNGE", "MUNGE " + kBothA, "", {}, "", false, "+++ aaa aaaaaaaa aaaa aaaaa aaa"},
+    cookie("cookie of A", "__Host-skewscope=" + kReadA, "+++ aaa aaaaaaaa aaaa +++++ aaf"),
+    cookie("cookie of A among others", "a=b; __Host-skewscope=" + kReadA + "; c=d", "+++ aaa aaaaaaaa aaaa +++++ aaf"),
+    cookie("cookie of B", "__Host-skewscope=" + kReadB, "+++ aaa aaaaaaaa aaaa ----+ aaf"),
+    cookie("cookie that may only upload", "__Host-skewscope=" + kUploadA, "+++ aaa aaaaaaaa aaaa fffff aaf"),
+    cookie("cookie of an admin", "__Host-skewscope=" + token("*", kAdmin), "+++ aaa aaaaaaaa aaaa +++++ aa+"),
+    cookie("forged cookie", "__Host-skewscope=" + forged(kReadA), "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
     cookie("cookie twice", "__Host-skewscope=" + kReadA + "; __Host-skewscope=" + kReadA,
-           "+++ aaa aaaaaaaa aaaa aaa aaa"),
-    cookie("cookie of another name", "skewscope=" + kReadA, "+++ aaa aaaaaaaa aaaa aaa aaa"),
+           "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
+    cookie("cookie of another name", "skewscope=" + kReadA, "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
     {"forged bearer, good cookie",
      "Bearer " + forged(kBothA),
      "__Host-skewscope=" + kReadA,
      {},
      "",
      false,
-     "+++ aaa aaaaaaaa aaaa aaa aaa"},
+     "+++ aaa aaaaaaaa aaaa aaaaa aaa"},
     {"bearer of B, cookie of A",
      "Bearer " + kReadB,
      "__Host-skewscope=" + kReadA,
      {},
      "",
      false,
-     "+++ --- -------- ---+ --+ fff"},
-    munge("the owner", 1000, "A", "", "+++ +aa aaaaaaaa aaaa aaa aaa"),
-    munge("the owner, for job B", 1000, "B", "", "+++ -aa aaaaaaaa aaaa aaa aaa"),
-    munge("another user", 2000, "A", "", "+++ -aa aaaaaaaa aaaa aaa aaa"),
-    munge("another user on a node of A", 2000, "A", "n1", "+++ -aa aaaaaaaa aaaa aaa aaa"),
-    munge("root", 0, "A", "", "+++ -aa aaaaaaaa aaaa aaa aaa"),
-    munge("root of a node of A", 0, "A", "n1", "+++ +aa aaaaaaaa aaaa aaa aaa"),
-    munge("root of a node of B", 0, "A", "n7", "+++ -aa aaaaaaaa aaaa aaa aaa"),
-    {"certificate of a node of A, which its users can read", "", "", {}, "n1", false, "+++ aaa aaaaaaaa aaaa aaa aaa"},
-    {"certificate of a node of B", "", "", {}, "n7", false, "+++ aaa aaaaaaaa aaaa aaa aaa"},
+     "+++ --- -------- ---+ ----+ fff"},
+    munge("the owner", 1000, "A", "", "+++ +aa aaaaaaaa aaaa aaaaa aaa"),
+    munge("the owner, for job B", 1000, "B", "", "+++ -aa aaaaaaaa aaaa aaaaa aaa"),
+    munge("another user", 2000, "A", "", "+++ -aa aaaaaaaa aaaa aaaaa aaa"),
+    munge("another user on a node of A", 2000, "A", "n1", "+++ -aa aaaaaaaa aaaa aaaaa aaa"),
+    munge("root", 0, "A", "", "+++ -aa aaaaaaaa aaaa aaaaa aaa"),
+    munge("root of a node of A", 0, "A", "n1", "+++ +aa aaaaaaaa aaaa aaaaa aaa"),
+    munge("root of a node of B", 0, "A", "n7", "+++ -aa aaaaaaaa aaaa aaaaa aaa"),
+    {"certificate of a node of A, which its users can read",
+     "",
+     "",
+     {},
+     "n1",
+     false,
+     "+++ aaa aaaaaaaa aaaa aaaaa aaa"},
+    {"certificate of a node of B", "", "", {}, "n7", false, "+++ aaa aaaaaaaa aaaa aaaaa aaa"},
     {"certificate of a node of A, token of B",
      "Bearer " + kReadB,
      "",
      {},
      "n1",
      false,
-     "+++ --- -------- ---+ --+ fff"},
+     "+++ --- -------- ---+ ----+ fff"},
     {"certificate of a node of A, upload token",
      "Bearer " + kUploadA,
      "",
      {},
      "n1",
      false,
-     "+++ fff ++++++++ ffff fff fff"},
+     "+++ fff ++++++++ ffff fffff fff"},
 };
 
 struct Asked {
@@ -215,7 +223,7 @@ char letter(Decision decision) {
 std::string decisions(const Credential& credential, const JobFacts* known) {
   std::string out;
   for (size_t i = 0; i < kEndpoints.size(); ++i) {
-    if (i == 3 || i == 6 || i == 14 || i == 18 || i == 21) out += ' ';
+    if (i == 3 || i == 6 || i == 14 || i == 18 || i == 23) out += ' ';
     const Asked asked = ask(kEndpoints[i], credential);
     const bool has_job = kEndpoints[i].job[0] != '\0';
     out += letter(authorize(asked.request, kEndpoints[i].job, has_job ? known : nullptr, asked.caller));
@@ -258,14 +266,14 @@ TEST_CASE("who may not see a job cannot tell whether it exists") {
 }
 
 TEST_CASE("a job's own token may create the job, an identity alone may not") {
-  CHECK(decisions(bearer("", kBothA, ""), nullptr) == "+++ fff ++++++++ ++++ +++ fff");
-  CHECK(decisions(munge("", 1000, "A", "n1", ""), nullptr) == "+++ -aa aaaaaaaa aaaa aaa aaa");
+  CHECK(decisions(bearer("", kBothA, ""), nullptr) == "+++ fff ++++++++ ++++ +++++ fff");
+  CHECK(decisions(munge("", 1000, "A", "n1", ""), nullptr) == "+++ -aa aaaaaaaa aaaa aaaaa aaa");
 }
 
 TEST_CASE("a token of a deleted job may not make another job of its name") {
-  CHECK(decisions(bearer("", token("A", kUpload | kRead, 0), ""), &kDeletedA) == "+++ aaa aaaaaaaa aaa+ aa+ fff");
-  CHECK(decisions(bearer("", kBothA, ""), &kDeletedA) == "+++ fff ++++++++ ++++ +++ fff");
-  CHECK(decisions(munge("", 1000, "A", "n1", ""), &kDeletedA) == "+++ -aa aaaaaaaa aaaa aaa aaa");
+  CHECK(decisions(bearer("", token("A", kUpload | kRead, 0), ""), &kDeletedA) == "+++ aaa aaaaaaaa aaa+ aaaa+ fff");
+  CHECK(decisions(bearer("", kBothA, ""), &kDeletedA) == "+++ fff ++++++++ ++++ +++++ fff");
+  CHECK(decisions(munge("", 1000, "A", "n1", ""), &kDeletedA) == "+++ -aa aaaaaaaa aaaa aaaaa aaa");
 }
 
 TEST_CASE("root's credential alone gets no token, not even for a job that root owns") {

@@ -43,6 +43,8 @@ TEST_CASE("every address of the API leads to its endpoint") {
       {"GET /v1/jobs/j/report.json", Endpoint::report},
       {"GET /v1/jobs/j/report/3.html", Endpoint::report},
       {"GET /v1/jobs/j/report.log", Endpoint::report},
+      {"GET /v1/jobs/j/report/files/summary.txt", Endpoint::report_file},
+      {"GET /v1/jobs/j/report/files/tables/rank_steps.csv", Endpoint::report_file},
       {"GET /v1/jobs/j/hang.html", Endpoint::report},
       {"GET /v1/nodes", Endpoint::nodes},
       {"GET /v1/history?job=j&limit=5", Endpoint::history},
@@ -77,6 +79,26 @@ TEST_CASE("path, query and fields of a request arrive as they were meant") {
   CHECK(report.generation == 12);
   CHECK(report.suffix == ".html");
   CHECK(admitted({"GET /v1/jobs/j/report.json HTTP/1.1"}).generation == 0);
+}
+
+TEST_CASE("of a report's folder no address names what is not on the list of its files") {
+  for (const char* path : {"index.html", "log", "COMPLETE", "tables", "tables/ranks", "tables/.csv", "tables/Ranks.csv",
+                           "tables/summary.txt", "ranks.csv", "hang/hang.json", "tables/a/b.csv"}) {
+    INFO(path);
+    CHECK(refused({std::string("GET /v1/jobs/j/report/files/") + path + " HTTP/1.1"}).status == 404);
+  }
+  CHECK(admitted({"GET /v1/jobs/j/report/files/tables/ranks.csv HTTP/1.1"}).file == "tables/ranks.csv");
+}
+
+TEST_CASE("the search of jobs is read as a form writes it, and its empty fields ask for nothing") {
+  const Request request = admitted({"GET /?q=a+b%2Bc%26&state=&owner=1000&since=2026-02-28&page=2 HTTP/1.1"});
+  CHECK(request.query == std::vector<std::pair<std::string, std::string>>{
+                             {"q", "a b+c&"}, {"owner", "1000"}, {"since", "2026-02-28"}, {"page", "2"}});
+  for (const char* query :
+       {"q=%0a", "owner=-1", "owner=4294967296", "page=0", "since=2026-02-30", "node=..%2f", "x="}) {
+    INFO(query);
+    CHECK(refused({std::string("GET /?") + query + " HTTP/1.1"}).status == 400);
+  }
 }
 
 TEST_CASE("an escape in a path means the character it stands for") {
