@@ -11,6 +11,7 @@
 
 #include "skewscope/base/finding.h"
 #include "skewscope/base/result.h"
+#include "skewscope/ship/gatherer_client.h"
 
 namespace skewscope {
 
@@ -19,18 +20,12 @@ struct ShipProgress {
   uint64_t sent = 0;                 // bytes that have gone out
 };
 
-struct ShipOptions {
+struct ShipOptions : GathererConnection {
   std::vector<std::string> paths;  // directories to watch, or files
   std::string dumps;               // flight recorder dumps are watched, too: this path and a rank behind it; "": none
-  std::string url;                 // http(s)://HOST:PORT of the gatherer
   std::string job;                 // is_name()
   std::optional<int> world_size;
-  std::string host;         // of files that do not name theirs; "": the system's name, of files on this node's own disk
-  std::string token_file;   // read again for each connection: it may rotate
-  std::string ca_file;      // PEM; "": the system's
-  std::string certificate;  // PEM, for a gatherer that asks for one; read again for each connection, as is its key
-  std::string private_key;  // PEM; "": in the file of the certificate
-  std::string pin;          // "sha256//BASE64": the gatherer's public key must have this digest, too
+  std::string host;  // of files that do not name theirs; "": the system's name, of files on this node's own disk
   std::string state_directory;  // "": .skewscope-ship in the first directory given
   std::string rank_regex;       // named group `rank`; "": from the file's name and content, as `report` does
   int capture = 0;
@@ -57,7 +52,6 @@ struct ShipOptions {
   // How long a file may fail; with `once`, all files together without progress.
   std::chrono::seconds give_up{72 * 3600};
   std::chrono::seconds patience{600};         // for a file that is empty or cut: then it is bad
-  std::chrono::seconds silence{60};           // of the gatherer, before a request counts as failed
   uint64_t piece_bytes = uint64_t{32} << 20;  // largest body of one request; a cut costs one of each upload
   bool compress = true;                       // plain .json goes as gzip
   // A line of what goes on, one at a time, from any thread; may be empty.
@@ -78,9 +72,5 @@ struct Shipped {
 // calling thread stays at it. Errors: usage, no_input (a path that is not there), output (state_directory cannot be
 // made).
 Result<Shipped> ship_traces(const ShipOptions& options, const std::function<bool()>& stop);
-
-// Has the gatherer make the newest report of `job` again; only where it is and how it is spoken to count of the rest.
-// Errors: usage; no_input: it refused, or there was no answer.
-Result<Done> ask_for_report(const ShipOptions& options);
 
 }  // namespace skewscope

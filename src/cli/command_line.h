@@ -11,6 +11,7 @@
 #include "src/cli/commands/digest_command.h"
 #ifdef SKEWSCOPE_GATHERER
 #include "src/cli/gathering/gather_command.h"
+#include "src/cli/gathering/jobs_command.h"
 #endif
 #include "src/cli/commands/hang_command.h"
 #include "src/cli/commands/help_command.h"
@@ -73,6 +74,7 @@ class CommandLine {
 #ifdef SKEWSCOPE_GATHERER
   GatherCommandOptions gather_;
   ShipCommandOptions ship_;
+  JobsCommandOptions jobs_;
 #endif
   std::vector<std::string> arguments_;
   std::vector<Command> commands_;

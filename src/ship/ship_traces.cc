@@ -260,7 +260,7 @@ class Agent {
   }
 
   void send_logs() {
-    Client client(client_options(options_, base_), pace_, [this] { return may_go_on(); });
+    Client client(client_options(options_, base_, options_.rate_bytes_per_s), pace_, [this] { return may_go_on(); });
     logs_.run(
         client, [this] { return may_go_on(); },
         [this](Severity severity, const std::string& line) { say(severity, line); });
@@ -269,7 +269,7 @@ class Agent {
   void work() {
     const auto not_stopped = [this] { return !stopping_; };
     const auto go_on = [this] { return may_go_on(); };
-    Client client(client_options(options_, base_), pace_, go_on);
+    Client client(client_options(options_, base_, options_.rate_bytes_per_s), pace_, go_on);
     std::mt19937_64 engine{std::random_device{}()};
     Worker worker{options_,
                   ledger_,

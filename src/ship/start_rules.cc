@@ -42,7 +42,7 @@ Result<Done> check_sources(const ShipOptions& options) {
   return Done{};
 }
 
-Result<Done> check_certificate(const ShipOptions& options) {
+Result<Done> check_certificate(const GathererConnection& options) {
   if (options.certificate.empty()) {
     return options.private_key.empty() ? Result<Done>(Done{}) : misuse("--key needs --cert");
   }
@@ -51,20 +51,20 @@ Result<Done> check_certificate(const ShipOptions& options) {
   for (const std::string& file : {options.certificate, key}) {
     if (access(file.c_str(), R_OK) != 0) return misuse(file + ": " + std::strerror(errno));
   }
+  return Done{};
+}
+
+void warn_of_readable_key(const ShipOptions& options) {
+  const std::string& key = options.private_key.empty() ? options.certificate : options.private_key;
   struct stat status {};
-  if (stat(key.c_str(), &status) == 0 && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+  if (!key.empty() && stat(key.c_str(), &status) == 0 && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     warn(options, key + ": others can read this private key: chmod 600");
   }
-  return Done{};
 }
 
 }  // namespace
 
-Result<Done> check_target(const ShipOptions& options) {
-  if (!is_name(options.job)) {
-    return misuse(fmt::format("'{}' is not a job name: use letters, digits, '.', '_', '-', at most {}", options.job,
-                              kLongestName));
-  }
+Result<Done> check_connection(const GathererConnection& options) {
   if (options.silence.count() < 1) return misuse("--timeout is at least 1");
   if (!options.pin.empty() && !is_pin(options.pin)) {
     return misuse("--pin is sha256// and the base64 of a public key's SHA-256, as curl's --pinnedpubkey has it");
@@ -75,7 +75,12 @@ Result<Done> check_target(const ShipOptions& options) {
 
 Result<Done> check_options(const ShipOptions& options) {
   if (options.paths.empty() && options.dumps.empty()) return misuse("no path to send from");
-  if (auto fine = check_target(options); !fine.ok()) return fine.error();
+  if (!is_name(options.job)) {
+    return misuse(fmt::format("'{}' is not a job name: use letters, digits, '.', '_', '-', at most {}", options.job,
+                              kLongestName));
+  }
+  if (auto fine = check_connection(options); !fine.ok()) return fine.error();
+  warn_of_readable_key(options);
   if (!options.host.empty() && !is_host_name(options.host)) {
     return misuse(fmt::format("--host {} is no name of a machine", options.host));
   }

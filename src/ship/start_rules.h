@@ -8,8 +8,8 @@
 
 namespace skewscope::ship {
 
-// The gatherer, the job and how the gatherer is spoken to. Errors: usage.
-Result<Done> check_target(const ShipOptions& options);
+// How the gatherer is spoken to. Errors: usage.
+Result<Done> check_connection(const GathererConnection& options);
 
 // Errors: usage, no_input (a path that is not there).
 Result<Done> check_options(const ShipOptions& options);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "gatherer_connection.h"
 #include "skewscope/base/human_units.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/protocol/names.h"
@@ -20,13 +21,12 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t kGiveUpOnce_s = 600;
 constexpr int64_t kLongestPause_s = int64_t{365} * 24 * 3600;
 
-void add_pause(CLI::App& command, const std::string& flag, std::chrono::seconds& value, const std::string& help,
-               int64_t least_s = 0) {
+void add_pause(CLI::App& command, const std::string& flag, std::chrono::seconds& value, const std::string& help) {
   command
       .add_option_function<int64_t>(
           flag, [&value](const int64_t& seconds) { value = std::chrono::seconds(seconds); },
           help + fmt::format(" [{}]", value.count()))
-      ->check(CLI::Range(least_s, kLongestPause_s).description(""))
+      ->check(CLI::Range(int64_t{0}, kLongestPause_s).description(""))
       ->type_name("SECONDS");
 }
 
@@ -65,7 +65,6 @@ std::string job_of_slurm() {
 
 void add_what(CLI::App& command, ShipOptions& ship, bool& report_again) {
   command.add_option("PATH", ship.paths, "Folders to watch, or files")->type_name("");
-  command.add_option("--to", ship.url, "The gatherer, as http(s)://HOST:PORT")->required()->type_name("URL");
   ship.dumps = dumps_of_environment();
   command
       .add_option("--dumps", ship.dumps,
@@ -103,14 +102,6 @@ void add_what(CLI::App& command, ShipOptions& ship, bool& report_again) {
 void add_how(CLI::App& command, ShipCommandOptions& options) {
   ShipOptions& ship = options.ship;
   command.add_flag("--once", ship.once, "Send what is finished and end; default: go on watching");
-  command.add_option("--token-file", ship.token_file, "File with the job's token, readable by its owner alone")
-      ->type_name("FILE");
-  command.add_option("--ca", ship.ca_file, "Certificates to trust, PEM; default: the system's")->type_name("FILE");
-  command.add_option("--cert", ship.certificate, "Certificate to show, PEM, for a gatherer with --client-ca")
-      ->type_name("FILE");
-  command.add_option("--key", ship.private_key, "Its private key, PEM; default: in the same file")->type_name("FILE");
-  command.add_option("--pin", ship.pin, "Public key that the gatherer must have, too, as curl's --pinnedpubkey")
-      ->type_name("sha256//BASE64");
   command
       .add_option("--state", ship.state_directory,
                   "Folder of the agent's own; default: .skewscope-ship in the first path")
@@ -134,7 +125,6 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
             "Without --once, after a pause, the first request comes at a random moment within this time");
   add_pause(command, "--rescan", ship.rescan, "Look through the folders as often as this");
   add_pause(command, "--patience", ship.patience, "A file that is empty, cut or cannot be read for so long is bad");
-  add_pause(command, "--timeout", ship.silence, "A gatherer silent for so long has failed", 1);
   command
       .add_option("--give-up", options.give_up_s,
                   "Give a file up after this time of failures; with --once, of all files without progress; default: "
@@ -178,7 +168,10 @@ void show_progress(const ShipProgress& at) {
 
 ExitCode have_report_made(const ShipCommandOptions& options) {
   if (!options.ship.paths.empty()) return fail({ErrorKind::usage, "--report-again sends nothing: give no PATH"});
-  const auto asked = ask_for_report(options.ship);
+  if (!is_name(options.ship.job)) return fail({ErrorKind::usage, options.ship.job + " is not a job name"});
+  Result<GathererClient> client = GathererClient::make(options.ship);
+  if (!client.ok()) return fail(client.error());
+  const auto asked = body_of(client.value(), "POST", "/v1/jobs/" + options.ship.job + "/report");
   if (!asked.ok()) return fail(asked.error());
   const std::string text = fmt::format("{} makes the report of {} again\n", options.ship.url, options.ship.job);
   return options.common.quiet || print(text) ? kDone : fail({ErrorKind::output, "cannot write to standard output"});
@@ -188,6 +181,7 @@ ExitCode have_report_made(const ShipCommandOptions& options) {
 
 void add_ship_options(CLI::App& command, ShipCommandOptions& options) {
   add_what(command, options.ship, options.report_again);
+  add_connection_options(command, options.ship);
   add_how(command, options);
   command.add_flag("--json", options.json, "Print JSON instead of the text");
   add_common_options(command, options.common);

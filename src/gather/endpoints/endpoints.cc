@@ -127,7 +127,7 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
     case Endpoint::job_put:
       return put_job(context, call, next);
     case Endpoint::job_list:
-      return next(in_turn(call, [this, call] { return list_jobs(store_, *call); }));
+      return next(in_turn(call, [this, call] { return list_jobs(store_, history_, *call); }));
     case Endpoint::job_get:
       return next(in_turn(call, [this, call] { return get_job(store_, *call); }));
     case Endpoint::job_end:

@@ -8,6 +8,8 @@
 
 namespace skewscope::gather {
 
+class History;
+
 using CallPointer = std::shared_ptr<const Call>;
 using Continue = std::function<void(Next)>;
 
@@ -29,7 +31,8 @@ void put_rank(const Context& context, const CallPointer& call, const Continue& n
 
 // job_handlers.cc
 void put_job(const Context& context, const CallPointer& call, const Continue& next);
-Response list_jobs(const Store& store, const Call& call);  // those that the caller may read
+// Those that the caller may read, by name; with a key of a search, or `page`, as find_jobs() finds them.
+Response list_jobs(const Store& store, const History& history, const Call& call);
 Response get_job(const Store& store, const Call& call);
 void end_job(const Context& context, const CallPointer& call, const Continue& next);
 void report_again(const Context& context, const CallPointer& call, const Continue& next);

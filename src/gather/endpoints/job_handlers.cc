@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <set>
 
 #include "handlers.h"
+#include "job_search.h"
 #include "job_text.h"
 #include "src/gather/process/log.h"
 
@@ -8,6 +10,7 @@ namespace skewscope::gather {
 namespace {
 
 constexpr size_t kUsualList = 100, kAtATime = 256;
+const std::set<std::string_view> kListedByName = {"state", "after", "limit"};
 
 // Than the daemon would, or than the job has been promised.
 bool deletes_sooner(const JobSettings& asked, const std::optional<JobState>& known, std::chrono::seconds usual) {
@@ -29,6 +32,12 @@ std::string only_job_of(const Call& call) {
   if (caller.insecure_local) return "";
   const auto& shown = caller.token ? caller.token : caller.cookie;
   return shown && shown->job != "*" ? shown->job : "";
+}
+
+// That of the dumps comes first: the job hangs.
+std::string verdict_of(const Store& store, const JobState& job) {
+  const std::string hang = verdict_of_hang(store, job);
+  return hang.empty() ? verdict_of_report(store, job) : hang;
 }
 
 }  // namespace
@@ -124,7 +133,16 @@ void each_readable_job(const Store& store, const Call& call, const std::string& 
   }
 }
 
-Response list_jobs(const Store& store, const Call& call) {
+Response list_jobs(const Store& store, const History& history, const Call& call) {
+  JobSearch search(call.request.query.begin(), call.request.query.end());
+  const auto by_name = [](const auto& pair) { return kListedByName.contains(pair.first); };
+  if (!std::all_of(search.begin(), search.end(), by_name)) {
+    const auto page = search.extract("page");
+    const FoundJobs found = find_jobs(store, history, call, search, page ? std::stoul(page.mapped()) : 1);
+    std::vector<std::string> verdicts;
+    for (const JobState& job : found.jobs) verdicts.push_back(verdict_of(store, job));
+    return document(200, "application/json", found_jobs_json(found.jobs, verdicts, found.found, found.pages));
+  }
   std::string after, state;
   size_t limit = kUsualList;
   for (const auto& [key, value] : call.request.query) {
@@ -145,7 +163,7 @@ Response list_jobs(const Store& store, const Call& call) {
 
 Response get_job(const Store& store, const Call& call) {
   const auto job = store.job(call.request.job);
-  return job ? document(200, "application/json", job_json(*job)) : problem(404, "no such job");
+  return job ? document(200, "application/json", job_json(*job, verdict_of(store, *job))) : problem(404, "no such job");
 }
 
 void end_job(const Context& context, const CallPointer& call, const Continue& next) {

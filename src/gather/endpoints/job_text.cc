@@ -1,5 +1,7 @@
 #include "job_text.h"
 
+#include <fmt/chrono.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -30,6 +32,7 @@ json as_json(const JobState& job) {
           {"missing_ranks", job.missing_ranks},
           {"missing", missing_json(job)},
           {"captures", job.captures},
+          {"created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(job.created))},
           {"bytes", job.bytes},
           {"open_uploads", job.open_uploads},
           {"ended", job.ended},
@@ -41,6 +44,12 @@ json as_json(const JobState& job) {
           {"generation", job.report_generation},
           {"epoch", job.epoch},
           {"report_exit_code", job.report_exit_code}};
+}
+
+json with_verdict(const JobState& job, const std::string& verdict) {
+  json out = as_json(job);
+  if (!verdict.empty()) out["verdict"] = verdict;
+  return out;
 }
 
 // A whole number from 1 to `most`.
@@ -127,7 +136,16 @@ const char* state_of(const JobState& job) {
   return job.ended ? "ended" : "receiving";
 }
 
-std::string job_json(const JobState& job) { return as_json(job).dump() + "\n"; }
+std::string job_json(const JobState& job, const std::string& verdict) {
+  return with_verdict(job, verdict).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string found_jobs_json(const std::vector<JobState>& jobs, const std::vector<std::string>& verdicts, size_t found,
+                            size_t pages) {
+  json list = {{"jobs", json::array()}, {"found", found}, {"pages", pages}};
+  for (size_t i = 0; i < jobs.size(); ++i) list["jobs"].push_back(with_verdict(jobs[i], verdicts[i]));
+  return list.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
 
 std::string job_list_json(const std::vector<JobState>& jobs, const std::string& next) {
   json list = {{"jobs", json::array()}};

@@ -15,12 +15,16 @@ const char* state_of(const JobState& job);
 
 // job, state, arrived, dumps, expected, missing_ranks, missing ([{capture, ranks}, ...]), captures, bytes,
 // open_uploads, ended, conflict, report_state, generation (of the newest report that can be read; 0: none),
-// report_exit_code, epoch. What there is to say of a job's report besides its state, a sentence each.
+// report_exit_code, epoch, created; verdict, where it is given. What there is to say of a job's report besides its
+// state, a sentence each.
 std::vector<std::string> report_notes(const JobState& job);
 
-std::string job_json(const JobState& job);
+std::string job_json(const JobState& job, const std::string& verdict = "");
 // {"jobs": [...], "next": name to go on after, absent at the end}
 std::string job_list_json(const std::vector<JobState>& jobs, const std::string& next);
+// {"jobs": [...], "found": on all pages, "pages": how many there are}; `verdicts`: of each job, "": none.
+std::string found_jobs_json(const std::vector<JobState>& jobs, const std::vector<std::string>& verdicts, size_t found,
+                            size_t pages);
 
 // What PUT of a job may say: world_size, captures, deadline_s, retention_s; null is as good as nothing. The registry's
 // socket takes owner_uid and nodes, too.

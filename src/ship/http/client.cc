@@ -99,7 +99,7 @@ Result<std::string> read_token(const std::string& file) {
   return token;
 }
 
-ClientOptions client_options(const ShipOptions& options, const std::string& base) {
+ClientOptions client_options(const GathererConnection& options, const std::string& base, uint64_t rate_bytes_per_s) {
   return {base,
           options.ca_file,
           options.pin,
@@ -107,7 +107,7 @@ ClientOptions client_options(const ShipOptions& options, const std::string& base
           options.certificate,
           options.private_key,
           options.silence,
-          options.rate_bytes_per_s};
+          rate_bytes_per_s};
 }
 
 struct Client::Connection {
@@ -119,6 +119,7 @@ struct Client::Connection {
   const Payload* payload = nullptr;  // null: the piece has its bytes
   const Piece* piece = nullptr;
   uint64_t position = 0;
+  const std::function<bool(std::string_view)>* sink = nullptr;  // of the answer's body
   Client* client = nullptr;
 
   Connection() = default;
@@ -140,7 +141,10 @@ struct Client::Connection {
     return static_cast<Connection*>(self)->reader.take_line({text, size}) ? size : 0;
   }
   static size_t take_body(char* text, size_t, size_t size, void* self) {
-    return static_cast<Connection*>(self)->reader.take_body({text, size}) ? size : 0;
+    auto& connection = *static_cast<Connection*>(self);
+    const bool wanted = connection.sink != nullptr && connection.reader.status() / 100 == 2;
+    const bool taken = wanted ? (*connection.sink)({text, size}) : connection.reader.take_body({text, size});
+    return taken ? size : 0;
   }
   static size_t give_body(char* out, size_t, size_t size, void* self) {
     return static_cast<Connection*>(self)->give(out, size);
@@ -185,6 +189,7 @@ bool Client::prepare(Connection& connection, const std::string& path, Reply& fai
   connection.fields = nullptr;
   connection.reader = {};
   connection.piece = nullptr;
+  connection.sink = nullptr;
   connection.position = 0;
   connection.error[0] = '\0';
   connection.add("Tus-Resumable: 1.0.0");
@@ -262,10 +267,14 @@ Reply Client::create(const std::string& length, const UploadMetadata& metadata) 
   return post_nothing();
 }
 
-Reply Client::report_again(const std::string& job) {
+Reply Client::ask(const std::string& method, const std::string& path,
+                  const std::function<bool(std::string_view)>& sink) {
   Reply failure;
-  if (!prepare(*connection_, "/v1/jobs/" + job + "/report", failure)) return failure;
-  return post_nothing();
+  if (!prepare(*connection_, path, failure)) return failure;
+  connection_->sink = &sink;
+  if (method == "POST") return post_nothing();
+  if (method != "GET") connection_->set(CURLOPT_CUSTOMREQUEST, method.c_str());
+  return perform(*connection_);
 }
 
 Reply Client::post_nothing() {

@@ -36,7 +36,7 @@ struct ClientOptions {
   uint64_t rate_bytes_per_s = 0;
 };
 
-ClientOptions client_options(const ShipOptions& options, const std::string& base);
+ClientOptions client_options(const GathererConnection& options, const std::string& base, uint64_t rate_bytes_per_s);
 
 class Client {
  public:
@@ -54,7 +54,8 @@ class Client {
   // The bytes that `piece` holds, at its beginning.
   Reply append_log(const std::string& upload, const Piece& piece);
   Reply head(const std::string& upload);
-  Reply report_again(const std::string& job);
+  // A request without a body; that of its answer goes to `sink` where its status is 2xx. The sink's false ends it.
+  Reply ask(const std::string& method, const std::string& path, const std::function<bool(std::string_view)>& sink);
   // `piece` of size 0: asks only for completion. `whole`: of the payload; sent where the piece is its last.
   Reply patch(const std::string& upload, const Payload& payload, const Piece& piece);
 

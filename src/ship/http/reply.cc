@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "skewscope/base/printable.h"
+#include "skewscope/protocol/names.h"
 
 namespace skewscope::ship {
 namespace {
@@ -29,6 +30,16 @@ std::optional<uint64_t> whole_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+// "" where it is no name.
+std::string filename_of(std::string_view disposition) {
+  constexpr std::string_view kKey = "filename=\"";
+  const size_t begin = disposition.find(kKey);
+  if (begin == std::string_view::npos) return "";
+  const std::string_view rest = disposition.substr(begin + kKey.size());
+  const std::string name(rest.substr(0, rest.find('"')));
+  return is_name(name) ? name : "";
 }
 
 int status_of(std::string_view line) {
@@ -69,6 +80,7 @@ bool ReplyReader::take_line(std::string_view line) {
   if (same_field(name, "upload-length")) reply_.length = whole_number(value);
   if (same_field(name, "repr-digest")) reply_.digest = digest_from_repr(value);
   if (same_field(name, "location")) reply_.location = value;
+  if (same_field(name, "content-disposition")) reply_.filename = filename_of(value);
   if (same_field(name, "retry-after")) {
     constexpr uint64_t kMost = 1'000'000;
     if (const auto seconds = whole_number(value)) {

@@ -18,7 +18,8 @@ struct Reply {
   std::optional<Digest> digest;  // Repr-Digest
   std::optional<std::chrono::seconds> retry_after;
   std::string location;
-  std::string detail;  // why, for people: of the problem document, or of the connection
+  std::string filename;  // of Content-Disposition; a name as of jobs
+  std::string detail;    // why, for people: of the problem document, or of the connection
   // One side does not trust the other: a token or a certificate must be replaced. With status 0, `detail` says all.
   bool untrusted = false;
 };
@@ -32,6 +33,7 @@ class ReplyReader {
   bool take_line(std::string_view line);
   // A piece of the body. False: too much.
   bool take_body(std::string_view bytes);
+  int status() const { return reply_.status; }
   Reply reply() const;
 
  private:
