@@ -77,7 +77,7 @@ FoundJobs find_jobs(const Store& store, const History& history, const Call& call
   out.page = std::min(page, out.pages);
   const size_t begin = (out.page - 1) * kJobsOnPage, end = std::min(begin + kJobsOnPage, matches.size());
   const auto newer = [](const Match& a, const Match& b) {
-    return a.created != b.created ? a.created > b.created : a.name < b.name;
+    return a.created != b.created ? a.created > b.created : a.name > b.name;
   };
   std::partial_sort(matches.begin(), matches.begin() + static_cast<std::ptrdiff_t>(end), matches.end(), newer);
   for (size_t i = begin; i < end; ++i) {
