@@ -132,9 +132,7 @@ class Daemon {
     auto store = Store::open(kept);
     if (!store.ok()) return store.error();
     daemon.store_ = std::move(store).value();
-    auto history = History::open(options.spool + "/" + kHistoryName);
-    if (!history.ok()) return history.error();
-    daemon.history_ = std::move(history).value();
+    daemon.history_ = History::open(options.spool + "/" + kHistoryName);
     daemon.endpoints_ = std::make_unique<Endpoints>(*daemon.store_, *daemon.history_, settings.value());
     daemon.network_ = Network::start(kNetworkThreads);
     CountedForker counted(*forker.value(), *daemon.store_, daemon.endpoints_->metrics());

@@ -15,6 +15,7 @@ namespace {
 
 // A run's figures are its outcome's text; the columns are what is asked by.
 constexpr const char* kHistoryTables = R"(
+PRAGMA locking_mode=EXCLUSIVE;
 PRAGMA journal_mode=WAL;
 PRAGMA synchronous=NORMAL;
 PRAGMA trusted_schema=OFF;
@@ -144,19 +145,30 @@ std::optional<NodeRecord> record_of(const std::string& node, ReportOutcome::Part
   return record;
 }
 
-sqlite3* opened(const std::string& path) {
-  sqlite3* database = nullptr;
+struct OpenedHistory {
+  sqlite3* database = nullptr;  // null: it was not opened
+  bool damaged = false;         // what is in the file is no history
+  std::string why;
+};
+
+OpenedHistory opened(const std::string& path) {
+  OpenedHistory out;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-  const bool fine = sqlite3_open_v2(path.c_str(), &database, flags, nullptr) == SQLITE_OK &&
-                    runs_well(database, "PRAGMA foreign_keys=ON") && runs_well(database, kHistoryTables);
+  const bool fine = sqlite3_open_v2(path.c_str(), &out.database, flags, nullptr) == SQLITE_OK &&
+                    runs_well(out.database, "PRAGMA foreign_keys=ON") && runs_well(out.database, kHistoryTables);
   if (fine) {
-    Asked format(database, "PRAGMA user_version");
+    Asked format(out.database, "PRAGMA user_version");
     const int64_t number = format.next() ? format.cells().number() : -1;
-    if (number == kHistoryFormat) return database;
-    if (number == 0 && runs_well(database, "PRAGMA user_version=1")) return database;
+    if (number == kHistoryFormat) return out;
+    if (number == 0 && runs_well(out.database, "PRAGMA user_version=1")) return out;
+    out.damaged = number > 0;
   }
-  sqlite3_close_v2(database);
-  return nullptr;
+  const int code = sqlite3_errcode(out.database) & 0xff;
+  out.damaged = out.damaged || code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR;
+  out.why = sqlite3_errmsg(out.database);
+  sqlite3_close_v2(out.database);
+  out.database = nullptr;
+  return out;
 }
 
 }  // namespace
@@ -166,18 +178,21 @@ void History::CloseDatabase::operator()(sqlite3* database) const { sqlite3_close
 History::History(sqlite3* database) : database_(database) { count_all(); }
 History::~History() = default;
 
-Result<std::unique_ptr<History>> History::open(const std::string& path) {
-  sqlite3* database = opened(path);
-  if (database == nullptr) {
+std::unique_ptr<History> History::open(const std::string& path) {
+  OpenedHistory history = opened(path);
+  if (history.damaged) {
     std::error_code error;
     const std::string aside = path + ".damaged";
     std::filesystem::rename(path, aside, error);
     if (!error) log_warning("history_damaged", {{"err", "begun anew; what was there is now " + aside}});
     for (const char* const side : {"-wal", "-shm"}) std::filesystem::remove(path + side, error);
-    database = opened(path);
+    history = opened(path);
   }
-  if (database == nullptr) return Error{ErrorKind::output, path + " cannot be made or opened"};
-  return std::unique_ptr<History>(new History(database));
+  if (history.database == nullptr) {
+    log_warning("history_not_opened", {{"err", history.why + ": " + path + "; kept in memory until the next start"}});
+    history = opened(":memory:");
+  }
+  return std::unique_ptr<History>(new History(history.database));
 }
 
 void History::add(const Run& run) {

@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "skewscope/base/result.h"
 #include "skewscope/gather/report_outcome.h"
 #include "src/gather/kept/store.h"
 
@@ -58,8 +57,9 @@ using JobKeys = std::set<std::pair<std::string, Time>>;
 
 class History {
  public:
-  // Makes the file where there is none. Errors: it cannot be made or opened.
-  static Result<std::unique_ptr<History>> open(const std::string& path);
+  // Makes the file where there is none. Where it cannot be opened (a full disk), what comes is kept in memory: no
+  // upload waits for a history.
+  static std::unique_ptr<History> open(const std::string& path);
   ~History();
 
   // Replaces what was kept of this job, by name and creation.

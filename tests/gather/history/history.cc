@@ -38,9 +38,7 @@ struct Kept {
   }
   void reopen() {
     history.reset();
-    auto opened = History::open(path);
-    REQUIRE(opened.ok());
-    history = std::move(opened).value();
+    history = History::open(path);
   }
 };
 
@@ -110,6 +108,13 @@ TEST_CASE("what was reported before is forgotten, and the rest outlives the daem
   CHECK(runs[1].verdict == "Fix first.");
   REQUIRE(kept.history->nodes(10).size() == 1);
   CHECK(kept.history->nodes(10)[0].recent == 2);
+}
+
+TEST_CASE("a history that cannot be opened now is left as it is, and what comes is kept in memory") {
+  const Folder folder("history_away");
+  const auto history = History::open((folder.path / "no such folder" / "history.sqlite").string());
+  history->add(run_of(1, {"a"}, ""));
+  CHECK(history->runs_of("train", 10).size() == 1);
 }
 
 TEST_CASE("a history that is damaged, or another program's, is set aside and begun anew") {

@@ -16,7 +16,7 @@ using test::kTrace;
 using test::Spool;
 using test::upload_of;
 
-std::unique_ptr<History> history_in_memory() { return std::move(History::open(":memory:").value()); }
+std::unique_ptr<History> history_in_memory() { return History::open(":memory:"); }
 
 class ForkerOfCodes : public ReportForker {
  public:
