@@ -87,12 +87,12 @@ Result<Exported> export_job(GathererClient& client, const nlohmann::json& job, c
   if (!fs::is_empty(directory, failed))
     return Error{ErrorKind::output, directory + " is not empty: name another folder"};
   Export run(client, field_text(job, "job"), directory);
-  constexpr std::array<std::pair<const char*, const char*>, 4> kReport = {
+  constexpr std::array<std::pair<const char*, const char*>, 4> kReportFiles = {
       {{"/report.json", "report.json"},
        {"/report.html", "report.html"},
        {"/report/files/summary.txt", "summary.txt"},
        {"/report/files/report.sqlite", "report.sqlite"}}};
-  for (const auto& [path, name] : kReport) {
+  for (const auto& [path, name] : kReportFiles) {
     const auto fetched = run.fetch(path, name);
     if (!fetched.ok()) return fetched.error();
     if (!fetched.value()) run.exported.left.push_back(std::string(name) + ": the gatherer does not have it");

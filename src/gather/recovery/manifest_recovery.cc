@@ -137,9 +137,9 @@ std::vector<std::string> backups(FileSystem& files) {
 Time time_of_newest_backup(FileSystem& files) {
   const std::vector<std::string> all = backups(files);
   int64_t seconds = 0;
-  constexpr std::string_view kPrefix = "backup/gather-";
-  if (!all.empty() && all.front().size() > kPrefix.size()) {
-    std::from_chars(all.front().data() + kPrefix.size(), all.front().data() + all.front().size(), seconds);
+  constexpr std::string_view kBackupPrefix = "backup/gather-";
+  if (!all.empty() && all.front().size() > kBackupPrefix.size()) {
+    std::from_chars(all.front().data() + kBackupPrefix.size(), all.front().data() + all.front().size(), seconds);
   }
   return Time(std::chrono::seconds(seconds));
 }
