@@ -79,7 +79,7 @@ CommandLine::CommandLine() {
       [this](const std::string&) { return run_gather(gather_, arguments_); });
   add("ship", "Send finished traces to a gatherer, from the node they are on", ship_, add_ship_options,
       [this](const std::string&) { return run_ship(ship_); });
-  add("jobs", "The jobs of a gatherer: list, show, watch, retry, delete, export", jobs_, add_jobs_options,
+  add("jobs", "Jobs of a gatherer: list, show, watch, retry, delete, export; nodes, history", jobs_, add_jobs_options,
       [this](const std::string&) { return run_jobs(jobs_); });
 #endif
   add("help", "What a command does and its flags, or what the words of reports mean", help_, add_help_options,

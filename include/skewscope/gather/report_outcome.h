@@ -1,5 +1,5 @@
-// The main figures of a report, which the process that makes it leaves next to it (outcome.json) for the gatherer's
-// history: that of a job outlives its traces.
+// A report's outcome is its main figures. The process that makes the report leaves them next to it (outcome.json) for
+// the gatherer's history, which outlives the job's traces.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace skewscope {
 
 struct ReportOutcome {
-  // A rank that others waited for, or the node of one, as the report names it.
+  // Others waited for the GPU of a rank, or a link of the node was slow.
   enum class Part : uint8_t { gpu, link };
   struct Cause {
     Part part = Part::gpu;
@@ -30,6 +30,8 @@ struct ReportOutcome {
   std::vector<std::string> hosts;
   std::vector<Cause> causes;  // what weighs most first
 };
+
+const char* to_string(ReportOutcome::Part part);  // "gpu", "link"
 
 constexpr size_t kMostOutcomeBytes = 1 << 20;  // of its text
 constexpr size_t kMostOutcomeHosts = 4096, kMostOutcomeCauses = 16;

@@ -10,7 +10,7 @@
 
 namespace skewscope {
 
-// Where a gatherer is, and how it is spoken to.
+// A connection says where a gatherer is, and how it is spoken to.
 struct GathererConnection {
   std::string url;          // http(s)://HOST:PORT
   std::string token_file;   // read again for each connection: it may rotate

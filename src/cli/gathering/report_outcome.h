@@ -1,4 +1,4 @@
-// What the gatherer's history keeps of a report (outcome.json in the report directory).
+// A report's outcome is what the gatherer's history keeps of it (outcome.json in the report directory).
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace skewscope::cli {
 
 ReportOutcome outcome_of(const JobReport& report);
-// Where it cannot be written, the history lacks the report and nothing else does.
+// The history lacks a report whose outcome cannot be written; nothing else does.
 void write_outcome(const std::string& folder, const JobReport& report);
 
 }  // namespace skewscope::cli

@@ -1,5 +1,5 @@
-// Of skewscope, which has no MPI: nobody to join. What launchers leave in the environment of what they start tells that
-// there are others: mpirun of Open MPI, MPICH and Intel MPI the number of processes, srun that of the step. sbatch
+// The program skewscope has no MPI and joins nobody. What launchers leave in the environment of what they start tells
+// that there are others: mpirun of Open MPI, MPICH and Intel MPI the number of processes, srun that of the step. sbatch
 // tells the number of tasks of the job, too, but runs its script once, in no step of srun's.
 #include <array>
 #include <cstdlib>

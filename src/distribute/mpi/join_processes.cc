@@ -1,4 +1,4 @@
-// Of skewscope-mpi: the processes of MPI_COMM_WORLD.
+// The program skewscope-mpi joins the processes of MPI_COMM_WORLD.
 //
 // A message may be larger than the 2 GiB that MPI counts in an int: it goes in rounds, all processes in the same
 // number. Waiting is polite: while process 0 writes the report the others would otherwise spin, on the cores that it

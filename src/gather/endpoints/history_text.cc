@@ -20,13 +20,11 @@ std::string moment_of(Time time) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
 }
 
-const char* name_of(ReportOutcome::Part part) { return part == ReportOutcome::Part::link ? "link" : "gpu"; }
-
 json known(double share) { return share < 0 ? json() : json(share); }
 
 json as_json(const NodeRecord& record) {
   return {{"node", record.node},
-          {"part", name_of(record.part)},
+          {"part", to_string(record.part)},
           {"recent_jobs", record.recent},
           {"caused_jobs", record.caused},
           {"caused_ever", record.caused_ever},
@@ -44,7 +42,7 @@ json as_json(const Run& run, const double* change) {
   const ReportOutcome& outcome = run.outcome;
   json causes = json::array();
   for (const ReportOutcome::Cause& cause : outcome.causes) {
-    causes.push_back({{"part", name_of(cause.part)},
+    causes.push_back({{"part", to_string(cause.part)},
                       {"node", cause.host},
                       {"rank", cause.rank < 0 ? json() : json(cause.rank)},
                       {"device", cause.device < 0 ? json() : json(cause.device)},
@@ -103,7 +101,7 @@ std::map<size_t, double> changes_of_steps(const std::vector<Run>& runs) {
 std::string nodes_json(const History& history) {
   json list = json::array();
   for (const NodeRecord& record : history.nodes(kMostNodesTold)) list.push_back(as_json(record));
-  return json({{"nodes", list}}).dump() + "\n";
+  return json({{"nodes", list}}).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 Response runs_of_series(const History& history, const Call& call) {
@@ -122,14 +120,16 @@ Response runs_of_series(const History& history, const Call& call) {
     const auto change = changes.find(i);
     list.push_back(as_json(runs[i], change == changes.end() ? nullptr : &change->second));
   }
-  return document(200, "application/json", json({{"series", series}, {"runs", list}}).dump() + "\n");
+  return document(
+      200, "application/json",
+      json({{"series", series}, {"runs", list}}).dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 std::string node_metrics(const History& history) {
   std::string jobs, caused;
   for (const NodeRecord& record : history.nodes(kMostNodesOfMetrics)) {
     const std::string labels =
-        fmt::format("{{node=\"{}\",part=\"{}\"}}", label_text(record.node), name_of(record.part));
+        fmt::format("{{node=\"{}\",part=\"{}\"}}", label_text(record.node), to_string(record.part));
     jobs += fmt::format("skewscope_node_jobs{} {}\n", labels, record.recent);
     caused += fmt::format("skewscope_node_caused_jobs{} {}\n", labels, record.caused);
   }

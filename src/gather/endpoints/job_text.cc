@@ -151,7 +151,7 @@ std::string job_list_json(const std::vector<JobState>& jobs, const std::string& 
   json list = {{"jobs", json::array()}};
   for (const JobState& job : jobs) list["jobs"].push_back(as_json(job));
   if (!next.empty()) list["next"] = next;
-  return list.dump() + "\n";
+  return list.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 ParsedSettings parse_job_settings(const std::string& text, bool registry) {

@@ -62,15 +62,15 @@ class Reading {
   bool fine_;
 };
 
-const char* name_of(ReportOutcome::Part part) { return part == ReportOutcome::Part::link ? "link" : "gpu"; }
-
 }  // namespace
+
+const char* to_string(ReportOutcome::Part part) { return part == ReportOutcome::Part::link ? "link" : "gpu"; }
 
 std::string to_json(const ReportOutcome& outcome) {
   json causes = json::array(), hosts = json::array();
   for (size_t i = 0; i < std::min(outcome.causes.size(), kMostOutcomeCauses); ++i) {
     const ReportOutcome::Cause& cause = outcome.causes[i];
-    causes.push_back({{"part", name_of(cause.part)},
+    causes.push_back({{"part", to_string(cause.part)},
                       {"host", cause.host},
                       {"rank", cause.rank},
                       {"device", cause.device},
@@ -117,7 +117,7 @@ std::optional<ReportOutcome> outcome_from_json(std::string_view text) {
     cause.device = static_cast<int32_t>(of_row.integer("device", -1, kMostCount));
     cause.share = of_row.share("share");
     cause.why = of_row.text("why");
-    if (!of_row.fine() || part != name_of(cause.part)) return std::nullopt;
+    if (!of_row.fine() || part != to_string(cause.part)) return std::nullopt;
     outcome.causes.push_back(std::move(cause));
   }
   return reading.fine() ? std::optional(std::move(outcome)) : std::nullopt;

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "src/gather/endpoints/history_text.h"
 #include "src/gather/endpoints/job_text.h"
 #include "src/gather/endpoints/pages.h"
 #include "src/gather/http/page_policy.h"
@@ -106,6 +107,19 @@ TEST_CASE("a node that was the cause is said before all jobs, and its text is no
         page.find("<h1>Jobs"));
   CHECK(page.find("<script") == std::string::npos);
   CHECK(nodes_page({record}).body.find("<script") == std::string::npos);
+}
+
+TEST_CASE("a verdict with bytes that are no UTF-8 is told with others in their place") {
+  const auto history = History::open(":memory:");
+  Run run;
+  run.job = "train-1";
+  run.verdict = "rank \xff waits";
+  history->add(run);
+  Call call;
+  call.request.query = {{"job", "train-1"}};
+  const Response answer = runs_of_series(*history, call);
+  CHECK(answer.status == 200);
+  CHECK(answer.body.find("rank \xef\xbf\xbd waits") != std::string::npos);
 }
 
 TEST_CASE("a job's page names its missing ranks and links the report once there is one") {
