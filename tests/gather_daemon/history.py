@@ -78,7 +78,7 @@ class History(unittest.TestCase):
         self.assertEqual(slow["jobs"], [name_of(number) for number in reversed(WITH_SLOW_NODE[2:])])
         self.assertEqual(slow["devices"], [0])
         page = self.daemon.ask("GET", "/").body.decode()
-        first = re.search(r"<body><p>(.*?)</p>", page)
+        first = re.search(r'<body><div id="nodes" data-live><p>(.*?)</p>', page)
         self.assertIn(f"{SLOW_NODE} was the cause in 8 of its last 8 jobs, since {name_of(WITH_SLOW_NODE[2])}", first[1])
         self.assertIn(SLOW_NODE, self.daemon.ask("GET", "/nodes").body.decode())
         metrics = self.daemon.ask("GET", "/metrics", admin=True).body.decode()

@@ -101,7 +101,7 @@ class ManyJobs(unittest.TestCase):
         self.assertIn("0 of 50000 jobs", self.page("?q=%3Cno+such%3E")[0])
 
     def test_a_row_says_what_the_report_found(self):
-        row = re.search(r'<tr><td class="name"><a href="/jobs/train-0000-00000">.*?</tr>', self.page()[0])[0]
+        row = re.search(r'<tr id="job-train-0000-00000"><td class="name"><a href="/jobs/train-0000-00000">.*?</tr>', self.page()[0])[0]
         report = self.daemon.ask("GET", f"/v1/jobs/{name_of(0)}/report.json").json()
         self.assertIn(report["verdict"]["sentence"], row)
         self.assertIn(f"{100 * report['losses'][0]['gain_share']:.1f} %", row)

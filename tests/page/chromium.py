@@ -97,9 +97,9 @@ class Chromium:
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def open(self, path, timeout=60):
-        """Opens a file and waits for its load event, and for a report's page until its sections are made."""
+        """Opens a file, or an address of http, and waits for its load event, and for a report's page until its sections are made."""
         self.events.discard("Page.loadEventFired")
-        self.ask("Page.navigate", url="file://" + urllib.parse.quote(str(path)))
+        self.ask("Page.navigate", url=path if str(path).startswith("http") else "file://" + urllib.parse.quote(str(path)))
         until = time.monotonic() + timeout
         while "Page.loadEventFired" not in self.events:
             self.receive(until)

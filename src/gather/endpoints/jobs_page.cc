@@ -5,6 +5,7 @@
 
 #include "history_text.h"
 #include "job_text.h"
+#include "live_update.h"
 #include "pages.h"
 #include "src/gather/http/page_policy.h"
 
@@ -32,7 +33,7 @@ std::string address_of(const JobSearch& search, size_t page) {
   return address + fmt::format("page={}", page);
 }
 
-// A GET of this page: its fields are in the address, so that a refresh and a bookmark keep them.
+// A GET of this page: its fields are in the address, so that a reload and a bookmark keep them.
 std::string search_form(const JobSearch& search) {
   std::string form = "<form class=\"search\" action=\"/\">";
   const auto field = [&](const char* key, const char* label, const char* type) {
@@ -92,7 +93,8 @@ std::string row_of(const ListedJob& listed) {
   const bool has_log = job.report_generation > 0 || job.report == ReportState::failed;
   const std::string log = has_log ? fmt::format(" <a href=\"/v1/jobs/{}/report.log\">log</a>", name) : "";
   return fmt::format(
-      "<tr><td class=\"name\"><a href=\"/jobs/{0}\">{0}</a><br><a href=\"/jobs/{0}#files\">files</a>{1}</td>"
+      "<tr id=\"job-{0}\"><td class=\"name\"><a href=\"/jobs/{0}\">{0}</a><br><a "
+      "href=\"/jobs/{0}#files\">files</a>{1}</td>"
       "<td data-of=\"Owner\">{2}</td><td>{3}<br>{4}</td><td data-of=\"Begun\">{5}</td><td class=\"verdict\">{6}</td>"
       "<td class=\"n\" data-of=\"Waiting\">{7}</td><td data-of=\"Could be gained\">{8}</td>"
       "<td data-of=\"Late\">{9}</td><td class=\"n\" data-of=\"Size\">{10}</td></tr>\n",
@@ -116,21 +118,22 @@ std::string places(const JobsPage& shown) {
 }  // namespace
 
 Response jobs_page(const JobsPage& shown) {
-  std::string body;
-  for (const NodeRecord& record : shown.nodes) body += "<p>" + escaped(sentence_of(record)) + "</p>\n";
-  if (!shown.nodes.empty()) body += "<p><a href=\"/nodes\">All nodes that were the cause</a></p>\n";
-  body += "<h1>Jobs</h1>\n";
+  std::string nodes;
+  for (const NodeRecord& record : shown.nodes) nodes += "<p>" + escaped(sentence_of(record)) + "</p>\n";
+  if (!shown.nodes.empty()) nodes += "<p><a href=\"/nodes\">All nodes that were the cause</a></p>\n";
+  std::string body = live_part("nodes", nodes) + "<h1>Jobs</h1>\n";
   if (shown.signed_in) body += "<form method=\"post\" action=\"/logout\"><button>Sign out</button></form>\n";
-  body += search_form(shown.search) + places(shown);
+  std::string jobs = places(shown);
   if (!shown.jobs.empty()) {
-    body +=
+    jobs +=
         "<div class=\"wide\"><table class=\"cards\"><thead><tr><th>Job</th><th>Owner</th><th>State, ranks</th>"
         "<th>Begun</th><th>Report</th><th class=\"n\">Waiting</th><th>Could be gained</th><th>Late</th>"
         "<th class=\"n\">Size</th></tr></thead><tbody>\n";
-    for (const ListedJob& listed : shown.jobs) body += row_of(listed);
-    body += "</tbody></table></div>";
+    for (const ListedJob& listed : shown.jobs) jobs += row_of(listed);
+    jobs += "</tbody></table></div>";
   }
-  return page(200, html_of("skewscope: jobs", body, true), policy("'self'"),
+  body += search_form(shown.search) + live_part("jobs", jobs);
+  return page(200, html_of("skewscope: jobs", body, Liveness::live), policy("'self'", Liveness::live),
               shown.signed_in ? "same-origin" : "no-referrer");
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "job_text.h"
+#include "live_update.h"
 #include "skewscope/protocol/sha256.h"
 
 namespace skewscope::gather {
@@ -80,20 +81,22 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// No `sandbox`: there is no script to shut in, and a link out of a sandboxed page would go without the cookie.
-std::string policy(const char* form_action) {
+// No `sandbox`: a link out of a sandboxed page would go without the cookie.
+std::string policy(const char* form_action, Liveness liveness) {
   static const Digest style = sha256(kStyle);
   return fmt::format(
-      "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action {}; frame-ancestors 'none'",
-      base64({reinterpret_cast<const char*>(style.data()), style.size()}), form_action);
+      "default-src 'none'; style-src 'sha256-{}';{} base-uri 'none'; form-action {}; frame-ancestors 'none'",
+      base64({reinterpret_cast<const char*>(style.data()), style.size()}),
+      liveness == Liveness::live ? live_policy() : "", form_action);
 }
 
-std::string html_of(const std::string& title, const std::string& body, bool refresh) {
+std::string html_of(const std::string& title, const std::string& body, Liveness liveness) {
+  const bool live = liveness == Liveness::live;
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">{}"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>{}</title>"
-      "<style>{}</style></head>\n<body>{}</body></html>\n",
-      refresh ? "<meta http-equiv=\"refresh\" content=\"10\">" : "", escaped(title), kStyle, body);
+      "<style>{}</style></head>\n<body>{}{}</body></html>\n",
+      live ? live_head() : "", escaped(title), kStyle, body, live ? live_script() : "");
 }
 
 std::string bytes_text(uint64_t bytes) {

@@ -18,10 +18,11 @@ struct ShownJob {
 
 std::string escaped(std::string_view text);  // for HTML text and quoted attributes
 
-// `refresh`: the page is asked for again every ten seconds, with its query.
-std::string html_of(const std::string& title, const std::string& body, bool refresh);
+// Whether the parts of a page that are live_part() stay current while it is open.
+enum class Liveness { still, live };
+std::string html_of(const std::string& title, const std::string& body, Liveness liveness);
 // Content-Security-Policy of these pages. `form_action`: where their forms may lead.
-std::string policy(const char* form_action);
+std::string policy(const char* form_action, Liveness liveness);
 
 std::string bytes_text(uint64_t bytes);
 std::string time_text(Time time);

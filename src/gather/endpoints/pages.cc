@@ -5,6 +5,7 @@
 
 #include "history_text.h"
 #include "job_text.h"
+#include "live_update.h"
 #include "page_parts.h"
 #include "runs_section.h"
 #include "src/gather/http/page_policy.h"
@@ -84,7 +85,8 @@ Response job_page(const JobPage& shown) {
                                              escaped(shown.report_log), escaped(job.name)));
   }
   body += "</dl>" + runs_section(shown.series, shown.runs) + files_section(job.name, shown.files);
-  return page(200, html_of("skewscope: " + job.name, body, true), policy("'none'"));
+  return page(200, html_of("skewscope: " + job.name, live_part("job", body), Liveness::live),
+              policy("'none'", Liveness::live));
 }
 
 Response nodes_page(const std::vector<NodeRecord>& nodes) {
@@ -112,7 +114,8 @@ Response nodes_page(const std::vector<NodeRecord>& nodes) {
         record.caused_ever, time_text(record.since), fmt::join(record.devices, ", "), 100 * record.worst, jobs);
   }
   if (!nodes.empty()) body += "</tbody></table></div>";
-  return page(200, html_of("skewscope: nodes", body, true), policy("'none'"));
+  return page(200, html_of("skewscope: nodes", live_part("nodes", body), Liveness::live),
+              policy("'none'", Liveness::live));
 }
 
 Response login_page(bool refused) {
@@ -122,12 +125,14 @@ Response login_page(bool refused) {
       "<form method=\"post\" action=\"/login\"><p><label>Token with the scope <code>read</code><br>"
       "<input type=\"password\" name=\"token\" autocomplete=\"off\" required></label></p>"
       "<p><button>Sign in</button></p></form>";
-  return page(refused ? 401 : 200, html_of("skewscope: sign in", body, false), policy("'self'"), "same-origin");
+  return page(refused ? 401 : 200, html_of("skewscope: sign in", body, Liveness::still),
+              policy("'self'", Liveness::still), "same-origin");
 }
 
 Response page_not_found() {
-  return page(404, html_of("skewscope: no such job", "<p><a href=\"/\">All jobs</a></p><h1>No such job</h1>", false),
-              policy("'none'"));
+  return page(
+      404, html_of("skewscope: no such job", "<p><a href=\"/\">All jobs</a></p><h1>No such job</h1>", Liveness::still),
+      policy("'none'", Liveness::still));
 }
 
 }  // namespace skewscope::gather

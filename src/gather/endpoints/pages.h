@@ -1,5 +1,5 @@
-// The pages of the daemon: jobs and their progress, one job, signing in. They run no script, and text from outside
-// is escaped in them.
+// The pages of the daemon: jobs and their progress, one job, signing in. They run no script but live_update's, and text
+// from outside is escaped in them.
 #pragma once
 
 #include <optional>

@@ -67,6 +67,13 @@ TEST_CASE("a report's page may run what its own policy names by hash, and nothin
   }
 }
 
+// A page has one, which keeps it current.
+size_t scripts_in(const std::string& page) {
+  size_t count = 0;
+  for (size_t at = page.find("<script"); at != std::string::npos; at = page.find("<script", at + 1)) ++count;
+  return count;
+}
+
 TEST_CASE("text from outside is no markup on a page") {
   CHECK(escaped("<b a=\"1\" c='2'>&") == "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;");
   JobState hostile = job_of("<script>alert(1)</script>");
@@ -80,7 +87,7 @@ TEST_CASE("text from outside is no markup on a page") {
                              {{"<script>", 1}},
                              "<script>",
                              {run, run}};
-  CHECK(job_page(hostile_page).body.find("<script") == std::string::npos);
+  CHECK(scripts_in(job_page(hostile_page).body) == 1);
   ListedJob listed{{hostile, "<script>alert(3)</script>"}, "<script>", ReportOutcome{}};
   listed.job.state.owner_uid = 1000;
   listed.outcome->loss = "<script>";
@@ -89,7 +96,7 @@ TEST_CASE("text from outside is no markup on a page") {
   list.jobs = {listed};
   list.search = {{"q", "\"><script>"}};
   list.pages = 2;
-  CHECK(jobs_page(list).body.find("<script") == std::string::npos);
+  CHECK(scripts_in(jobs_page(list).body) == 1);
 }
 
 TEST_CASE("a node that was the cause is said before all jobs, and its text is no markup either") {
@@ -105,8 +112,8 @@ TEST_CASE("a node that was the cause is said before all jobs, and its text is no
   const std::string page = jobs_page(list).body;
   CHECK(page.find("&lt;script&gt; was the cause in 6 of its last 8 jobs, since &lt;script&gt; (1970-01-02).") <
         page.find("<h1>Jobs"));
-  CHECK(page.find("<script") == std::string::npos);
-  CHECK(nodes_page({record}).body.find("<script") == std::string::npos);
+  CHECK(scripts_in(page) == 1);
+  CHECK(scripts_in(nodes_page({record}).body) == 1);
 }
 
 TEST_CASE("a verdict with bytes that are no UTF-8 is told with others in their place") {
