@@ -15,9 +15,10 @@
 
 namespace skewscope {
 
+// Of the files that this run has found and an earlier one had not sent.
 struct ShipProgress {
-  uint64_t accepted = 0, known = 0;  // files
-  uint64_t sent = 0;                 // bytes that have gone out
+  int64_t files = 0, all_files = 0;  // accepted, known
+  int64_t bytes = 0, all_bytes = 0;  // of them on the disk; of one under way, as far as the gatherer has it
 };
 
 struct ShipOptions : GathererConnection {

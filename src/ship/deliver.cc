@@ -253,7 +253,8 @@ class Delivering {
                     *payload_,
                     metadata_,
                     [&] { return held.unchanged() && w_.go_on(); },
-                    [&] {
+                    [&](uint64_t offset) {
+                      w_.arrived(static_cast<double>(offset) / static_cast<double>(payload_->size()));
                       backoff_.progressed();
                       w_.outage.over();
                     },

@@ -52,6 +52,7 @@ struct Worker {
   std::function<void(Severity, const std::string&)> say;
   std::function<double()> random;        // uniform in [0, 1)
   std::function<Claim(int rank)> claim;  // of the file under way
+  std::function<void(double)> arrived;   // the share of that file that the gatherer has
 };
 
 Delivery deliver(const Candidate& candidate, Worker& worker);

@@ -21,6 +21,8 @@ struct Seen {
   uint64_t scan = 0;                            // that found it last
   bool spooled = false;                         // known of the ledger: its own name may be gone
   bool at_work = false;
+  bool before = false;                                              // accepted already, by an earlier run
+  double arrived = 0;                                               // the share that the gatherer has
   int rank = -1;                                                    // once it is known
   std::optional<std::chrono::steady_clock::time_point> unreadable;  // the last try, if it was
 

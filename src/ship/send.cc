@@ -98,7 +98,7 @@ class Dialog {
     if (item_.offset > s_.furthest) {  // a gatherer that goes back and forth gets pauses
       s_.furthest = item_.offset;
       s_.conflicts = 0;
-      s_.progressed();
+      s_.progressed(item_.offset);
     }
     s_.save();
     return std::nullopt;

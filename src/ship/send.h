@@ -15,7 +15,7 @@ struct Sending {
   const Payload& payload;
   const UploadMetadata& metadata;
   std::function<bool()> unchanged;  // the file is what the payload was made of
-  std::function<void()> progressed;
+  std::function<void(uint64_t offset)> progressed;
   std::function<void()> save;  // the item
   int wrong_digests = 0;       // times the gatherer ended with another digest
   int conflicts = 0;           // 409 and 460, without progress

@@ -70,6 +70,8 @@ class Agent {
     stopping_ = true;
     wake_.notify_all();
     for (std::thread& worker : workers) worker.join();
+    next_progress_ = {};
+    tell_progress(Clock::now());
     return result();
   }
 
@@ -128,8 +130,17 @@ class Agent {
   void tell_progress(Clock::time_point now) {
     if (!options_.progress || now < next_progress_) return;
     next_progress_ = now + kTell;
+    ShipProgress at;
     const std::lock_guard lock(mutex_);
-    options_.progress({shipped_.files + shipped_.before, seen_.size(), pace_.booked()});
+    for (const auto& [key, seen] : seen_) {
+      const bool accepted = seen.state == Seen::State::accepted;
+      if (seen.before || seen.state == Seen::State::bad || seen.state == Seen::State::left) continue;
+      ++at.all_files;
+      at.files += accepted ? 1 : 0;
+      at.all_bytes += static_cast<int64_t>(seen.file.stamp.size);
+      at.bytes += static_cast<int64_t>((accepted ? 1 : seen.arrived) * static_cast<double>(seen.file.stamp.size));
+    }
+    options_.progress(at);
   }
 
   void look_around() {
@@ -166,6 +177,7 @@ class Agent {
       const auto item = ledger_.load(file.stamp);
       if (item && item->accepted && !options_.verify && !options_.delete_source) {
         seen.state = Seen::State::accepted;
+        seen.before = true;
         ++shipped_.before;
       }
     }
@@ -279,6 +291,7 @@ class Agent {
                   go_on,
                   [this](Severity severity, const std::string& line) { say(severity, line); },
                   [&] { return std::uniform_real_distribution<double>()(engine); },
+                  {},
                   {}};
     std::unique_lock lock(mutex_);
     while (!stopping_) {
@@ -294,6 +307,10 @@ class Agent {
       const uint64_t turn = claims_.take_turn();
       lock.unlock();
       worker.claim = [&](int rank) { return claims_.claim(turn, rank, file, not_stopped); };
+      worker.arrived = [&](double share) {
+        const std::lock_guard of_files(mutex_);
+        seen_.at(key).arrived = share;
+      };
       const Delivery delivery = deliver(file, worker);
       claims_.end_turn(turn, delivery.rank, file, verdict_of(delivery.end, options_.once));
       lock.lock();
@@ -328,6 +345,7 @@ class Agent {
     using End = Delivery::End;
     seen.settle(delivery, options_.once, access(ledger_.held_path(seen.file.stamp).c_str(), F_OK) == 0);
     if (delivery.end == End::accepted) {
+      seen.before = delivery.bytes == 0;
       ++(delivery.bytes > 0 ? shipped_.files : shipped_.before);
       shipped_.bytes += delivery.bytes;
     } else if (delivery.end == End::bad || delivery.end == End::left) {

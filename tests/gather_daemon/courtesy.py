@@ -3,6 +3,7 @@
 token does not count, TLS 1.2, a snapshot. usage: courtesy.py SKEWSCOPE"""
 import base64
 import os
+import re
 import ssl
 import subprocess
 import tempfile
@@ -152,18 +153,22 @@ class Disk(unittest.TestCase):
 
 
 class Agent(unittest.TestCase):
-    def test_an_agent_shows_how_far_it_has_come(self):
+    def test_an_agent_shows_how_far_it_has_come_and_how_long_it_will_take(self):
         daemon = Daemon().start()
         self.addCleanup(daemon.stop)
         traces = daemon.folder / "traces"
         traces.mkdir()
         (traces / "rank0.json").write_bytes(b'{"traceEvents": [' + b" " * 3_000_000 + b"]}")
         sent = subprocess.run([PROGRAM, "ship", traces, "--to", daemon.url, "--job", "far", "--once", "--world-size", "1", "--progress",
-                               "always", "--no-compress", "--rate", "1M"], capture_output=True, text=True)
+                               "always", "--no-compress", "--rate", "500k", "--piece", "250k"], capture_output=True, text=True)
         self.assertEqual(sent.returncode, 0, sent.stderr)
-        lines = [line for line in sent.stderr.replace("\r", "\n").splitlines() if "files accepted" in line]
-        self.assertGreaterEqual(len(lines), 3)
-        self.assertIn("0 of 1 files accepted, ", lines[1])
+        lines = [line for line in sent.stderr.splitlines() if line.startswith("skewscope: sent ")]
+        under_way = [re.fullmatch(r"skewscope: sent 0 of 1 file, ([0-9.]+) of 3.00 MB, (\d) s left", line) for line in lines]
+        guesses = [(float(found[1]), int(found[2])) for found in under_way if found]
+        self.assertGreaterEqual(len(guesses), 1, lines)
+        for megabytes, seconds in guesses:
+            self.assertAlmostEqual(seconds, (3 - megabytes) / 0.5, delta=2, msg=lines)
+        self.assertEqual(lines[-1], "skewscope: sent 1 of 1 file, 3.00 of 3.00 MB")
 
 
 if __name__ == "__main__":

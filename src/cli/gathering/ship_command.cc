@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdlib>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "gatherer_connection.h"
@@ -12,6 +13,7 @@
 #include "skewscope/protocol/names.h"
 #include "src/cli/options/option_values.h"
 #include "src/cli/process/program_identity.h"
+#include "src/cli/process/progress.h"
 
 namespace skewscope::cli {
 namespace {
@@ -160,12 +162,6 @@ std::string json_of(const Shipped& shipped, const ShipOptions& ship) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// One line that is written over.
-void show_progress(const ShipProgress& at) {
-  fmt::print(stderr, "\rskewscope: {} of {} files accepted, {} sent ", at.accepted, at.known,
-             human_bytes(static_cast<int64_t>(at.sent)));
-}
-
 ExitCode have_report_made(const ShipCommandOptions& options) {
   if (!options.ship.paths.empty()) return fail({ErrorKind::usage, "--report-again sends nothing: give no PATH"});
   if (!is_name(options.ship.job)) return fail({ErrorKind::usage, options.ship.job + " is not a job name"});
@@ -205,11 +201,11 @@ ExitCode run_ship(ShipCommandOptions options) {
                 "{}", line);
   };
   if (options.report_again) return have_report_made(options);
-  const bool tells_progress = use_progress(options.common.progress) && !options.common.quiet;
-  if (tells_progress) ship.progress = show_progress;
+  auto progress = std::make_unique<Progress>(use_progress(options.common.progress) && !options.common.quiet);
+  ship.progress = [&](const ShipProgress& at) { progress->sent({at.files, at.all_files, at.bytes, at.all_bytes}); };
   // A signal ends the program at once (interruption.h): the state directory tells the next run where to go on.
   const auto shipped = ship_traces(ship, [] { return false; });
-  if (tells_progress) fmt::print(stderr, "\n");
+  progress.reset();
   if (!shipped.ok()) return fail(shipped.error());
   const std::string text = options.json ? json_of(shipped.value(), ship) : text_of(shipped.value(), ship);
   const bool shown = (options.common.quiet && !options.json) || print(text);

@@ -38,13 +38,14 @@ std::string bytes_words(int64_t bytes, int64_t all) {
   return fmt::format("{} of {}", same ? done.substr(0, done.rfind(' ')) : done, of);
 }
 
-std::string read_words(const ReadProgress::At& at, double seconds) {
-  std::string words = fmt::format("read {} of {} {}", at.files, at.all_files, at.all_files == 1 ? "file" : "files");
+// `first`: bytes that were done when the time began.
+std::string words_of(const char* verb, const ReadProgress::At& at, int64_t first, double seconds) {
+  std::string words = fmt::format("{} {} of {} {}", verb, at.files, at.all_files, at.all_files == 1 ? "file" : "files");
   if (at.all_bytes <= 0) return words;
   words += ", " + bytes_words(at.bytes, at.all_bytes);
-  const double share = static_cast<double>(at.bytes) / static_cast<double>(at.all_bytes);
-  if (seconds < kFirstGuess_s || share < kLeastShare || share >= 1) return words;
-  return words + ", " + left_words(seconds * (1 - share) / share);
+  const double done = static_cast<double>(at.bytes - first), left = static_cast<double>(at.all_bytes - at.bytes);
+  if (seconds < kFirstGuess_s || done < kLeastShare * (done + left) || left <= 0) return words;
+  return words + ", " + left_words(seconds * left / done);
 }
 
 }  // namespace
@@ -75,6 +76,14 @@ std::shared_ptr<ReadProgress> Progress::reading(std::string then) {
   return reading_;
 }
 
+void Progress::sent(const ReadProgress::At& at) {
+  const std::scoped_lock lock(mutex_);
+  sent_ = at;
+  if (sent_first_) return;
+  sent_first_ = at;
+  began_s_ = now_s();
+}
+
 void Progress::doing(std::string what) {
   const std::scoped_lock lock(mutex_);
   doing_ = std::move(what);
@@ -90,10 +99,11 @@ void Progress::count(int64_t done, int64_t all) {
 std::string Progress::words() const {
   const std::scoped_lock lock(mutex_);
   if (!doing_.empty()) return all_ > 0 ? fmt::format("{}: {} of {}", doing_, done_, all_) : doing_;
+  if (sent_) return sent_->all_files == 0 ? "" : words_of("sent", *sent_, sent_first_->bytes, now_s() - began_s_);
   if (!reading_) return "";
   const ReadProgress::At at = reading_->at();
   if (at.all_files == 0) return "finding the traces";
-  const std::string read = read_words(at, now_s() - began_s_);
+  const std::string read = words_of("read", at, 0, now_s() - began_s_);
   return at.files < at.all_files || !on_terminal_ || then_.empty() ? read : fmt::format("{}; {}", read, then_);
 }
 

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -23,6 +24,8 @@ class Progress {
 
   // For IngestOptions: "read 31 of 64 files, 41.0 of 80.0 GB, 12 s left", then `then`: "correlating the traces".
   std::shared_ptr<ReadProgress> reading(std::string then);
+  // As far as it is known from elsewhere: "sent 31 of 64 files, 41.0 of 80.0 GB, 12 s left".
+  void sent(const ReadProgress::At& at);
   // From here on this is done: "writing skewscope-report".
   void doing(std::string what);
   // The same, of so many: "merging: 12 of 64 traces".
@@ -38,6 +41,7 @@ class Progress {
   bool ended_ = false;
   std::shared_ptr<ReadProgress> reading_;
   std::string then_, doing_;
+  std::optional<ReadProgress::At> sent_, sent_first_;  // now, and when it was first told
   int64_t done_ = 0, all_ = 0;
   double began_s_ = 0;
   std::string last_;

@@ -7,7 +7,6 @@ namespace skewscope::ship {
 using std::chrono::nanoseconds;
 
 nanoseconds Pace::book(uint64_t bytes, Moment now) {
-  booked_ += bytes;
   if (rate_ == 0) return nanoseconds(0);
   const std::lock_guard lock(mutex_);
   free_ = std::max(free_, now - std::chrono::milliseconds(100));

@@ -1,7 +1,6 @@
 // Bytes per second, shared by all uploads of the agent.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
@@ -18,11 +17,9 @@ class Pace {
   std::chrono::nanoseconds book(uint64_t bytes, Moment now);
   // Bytes that are booked at a time, so that no wait is long.
   uint64_t portion() const;
-  uint64_t booked() const { return booked_; }  // so far
 
  private:
   std::mutex mutex_;
-  std::atomic<uint64_t> booked_{0};
   uint64_t rate_;
   Moment free_{};  // when all that was booked has gone
 };
