@@ -40,7 +40,7 @@ class BelowAPrefix(unittest.TestCase):
             self.assertIn("network-peak", (self.top / "share" / script).read_text())
 
     def test_the_python_reader_can_be_imported(self):
-        subprocess.run([sys.executable, "-c", "import skewscope_report, torch_handler"], check=True,
+        subprocess.run([sys.executable, "-c", "import skewscope_report, torch_handler, capture_now"], check=True,
                        cwd=self.top / "share/skewscope")
 
     def test_schemas_rules_hooks_and_licences_are_there(self):
