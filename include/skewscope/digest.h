@@ -13,7 +13,7 @@
 namespace skewscope {
 
 constexpr std::string_view kDigestSuffix = ".digest";
-constexpr uint32_t kDigestVersion = 14;  // of the layout and of what the fields mean; readers know one version
+constexpr uint32_t kDigestVersion = 15;  // of the layout and of what the fields mean; readers know one version
 
 // Whether the first bytes of a file (8 are enough) begin a digest of any version.
 bool is_digest(std::string_view head);

@@ -50,6 +50,7 @@ void visit_evidence(Archive& a, Evidence& e) {
 template <class Archive, class Trace, class Calls>
 void visit_trace(Archive& a, Trace& t, Calls& calls) {
   a.value(t.host);
+  a.list(t.software, [&](auto& named) { a.value(named); });
   a.value(t.device);
   a.value(t.device_name);
   a.value(t.vendor);

@@ -66,6 +66,7 @@ TraceFile outline_of(const TraceFile& file) {
   const LinkedTrace& linked = file.linked;
   RankTrace& trace = outline.linked.trace;
   trace.host = linked.trace.host;
+  trace.software = linked.trace.software;
   trace.device = linked.trace.device;
   trace.device_name = linked.trace.device_name;
   trace.vendor = linked.trace.vendor;

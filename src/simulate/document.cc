@@ -7,6 +7,11 @@ namespace {
 
 // Kineto floors the start of the process to a multiple of this, in seconds.
 constexpr int64_t kBasePeriodS = 7'889'238;
+// What is recorded with, as head and software_of() say it.
+constexpr int kHip = 60443483, kCuda = 12080;
+constexpr const char *kHipText = "6.4.43483", *kCudaText = "12.8";
+
+const char* nccl_of(const Job& job) { return job.options.style == TraceStyle::era_c ? "2.20.5" : "2.27.5"; }
 
 void print_devices(Text& text, const SimulateOptions& options) {
   print_plain(text, "  \"deviceProperties\": [");
@@ -47,9 +52,7 @@ void print_distributed_info(Text& text, const Job& job, int32_t rank) {
                     group.ranks.size(), fmt::join(group.ranks, ", "));
   }
   print(text, R"(, "pg_count": {}, "pg_config": [{}]{}}},)", count, config,
-        cpu ? ""
-            : (job.options.style == TraceStyle::era_c ? R"(, "nccl_version": "2.20.5")"
-                                                      : R"(, "nccl_version": "2.27.5")"));
+        cpu ? "" : fmt::format(R"(, "nccl_version": "{}")", nccl_of(job)));
   print_plain(text, "\n");
 }
 
@@ -61,12 +64,10 @@ void print_versions(Text& text, const Job& job, int32_t rank) {
   if (job.options.python_rows_per_kernel > 0) print_plain(text, "  \"with_stack\": 1,\n");
   if (old) return;
   if (job.options.vendor == TraceVendor::amd) {
-    print_plain(text,
-                "  \"roctracer_version\": 4.1,\n  \"hip_runtime_version\": 60443483,\n  \"hip_driver_version\": "
-                "60443483,\n");
+    print(text, "  \"roctracer_version\": 4.1,\n  \"hip_runtime_version\": {0},\n  \"hip_driver_version\": {0},\n",
+          kHip);
   } else if (job.options.vendor == TraceVendor::nvidia) {
-    print_plain(text,
-                "  \"cupti_version\": 26,\n  \"cuda_runtime_version\": 12080,\n  \"cuda_driver_version\": 12080,\n");
+    print(text, "  \"cupti_version\": 26,\n  \"cuda_runtime_version\": {0},\n  \"cuda_driver_version\": {0},\n", kCuda);
   }
   print(text, "  \"host_name\": \"node{}\",\n  \"trace_id\": \"{:032X}\",\n", job.topology.node(rank),
         job.options.seed * 1000003 + static_cast<uint64_t>(rank));
@@ -129,6 +130,17 @@ int64_t stream_number(const Job& job, const Layout& layout, int32_t stream) {
 const char* device_name(TraceVendor vendor) {
   if (vendor == TraceVendor::cpu) return "";
   return vendor == TraceVendor::amd ? "AMD Instinct MI300X" : "NVIDIA H100 80GB HBM3";
+}
+
+std::vector<std::string> software_of(const Job& job) {
+  const TraceVendor vendor = job.options.vendor;
+  if (job.options.style == TraceStyle::era_a || vendor == TraceVendor::cpu) return {};
+  std::vector<std::string> software = {fmt::format("NCCL {}", nccl_of(job))};
+  if (vendor == TraceVendor::amd)
+    software.insert(software.end(), {fmt::format("HIP {}", kHipText), fmt::format("HIP driver {}", kHipText)});
+  if (vendor == TraceVendor::nvidia)
+    software.insert(software.end(), {fmt::format("CUDA {}", kCudaText), fmt::format("CUDA driver {}", kCudaText)});
+  return software;
 }
 
 void print_head(Text& text, const Job& job, int32_t rank, const Layout& layout) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "event_text.h"
 #include "job.h"
@@ -24,6 +25,9 @@ int64_t stream_number(const Job& job, const Layout& layout, int32_t stream);
 
 // All devices have this name; "" for a job without GPUs.
 const char* device_name(TraceVendor vendor);
+
+// What the head says of libraries and drivers, as readers understand it (RankTrace::software).
+std::vector<std::string> software_of(const Job& job);
 
 // Up to the first event.
 void print_head(Text& text, const Job& job, int32_t rank, const Layout& layout);

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "document.h"
 #include "kernel_look.h"
 #include "skewscope/digest.h"
 #include "skewscope/model/lost_kernels.h"
@@ -130,6 +131,7 @@ void RankDigest::describe_rank(const std::string& final_directory) {
   }
   RankTrace& trace = file_.linked.trace;
   trace.host = evidence.host;
+  trace.software = software_of(job_);
   file_.linked.device_names.assign(static_cast<size_t>(evidence.gpus), device_name(job_.options.vendor));
 }
 

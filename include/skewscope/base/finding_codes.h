@@ -303,6 +303,9 @@ inline constexpr std::array kFindingMeanings = {
         "No matched call connects some ranks with the others: each component has its own clocks and is never "
         "compared with another.",
         "If these are separate jobs, report each on its own."},
+    FindingMeaning{"versions-differ", Severity::warning,
+                   "Ranks use different versions of a library or driver, as their traces say.",
+                   "Bring the nodes of the ranks that are named to the version of the others."},
     FindingMeaning{"windows-differ", Severity::info,
                    "Some steps were not recorded by all ranks; efficiencies cover the other steps.", ""},
     FindingMeaning{

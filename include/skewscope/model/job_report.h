@@ -25,8 +25,9 @@ struct JobReport {
     std::string name;
     int32_t world_size = 0;
     std::vector<int32_t> ranks_present, ranks_missing;
-    std::vector<std::string> hosts;  // sorted
-    std::vector<int64_t> steps;      // numbers of ProfilerStep#N seen by any rank, sorted
+    std::vector<std::string> hosts;     // sorted
+    std::vector<std::string> software;  // of all ranks (RankTrace::software), sorted
+    std::vector<int64_t> steps;         // numbers of ProfilerStep#N seen by any rank, sorted
     int64_t window_start_ns = 0, window_ns = 0;
     JobVendor vendor = JobVendor::unknown;
     int32_t sessions = 1;

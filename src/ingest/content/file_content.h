@@ -114,6 +114,7 @@ struct FileContent {
   ContentKind kind = ContentKind::not_a_trace;
   DistributedInfo distributed;
   std::string host_name, job_name;
+  std::vector<std::string> software;      // RankTrace::software
   int64_t process_id = -1;                // on its host; -1: no row tells
   std::vector<DeviceProperties> devices;  // by device id
   bool has_base_time = false;

@@ -1,5 +1,6 @@
 #include "top_level.h"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -157,6 +158,43 @@ bool parse_repaired(std::string_view value, dom::parser& parser, dom::element& e
          whole["value"].get(element) == simdjson::SUCCESS;
 }
 
+// CUDA's number of a version: 12080 is 12.8.
+std::string cuda_version(int64_t number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); }
+
+// HIP's: 60443483 is 6.4.43483.
+std::string hip_version(int64_t number) {
+  return fmt::format("{}.{}.{}", number / 10'000'000, number / 100'000 % 100, number % 100'000);
+}
+
+void add_software(std::string named, FileContent& content) {
+  std::vector<std::string>& software = content.software;
+  if (std::find(software.begin(), software.end(), named) == software.end()) software.push_back(std::move(named));
+}
+
+void read_version(std::string_view key, std::string_view value, FileContent& content) {
+  struct Library {
+    std::string_view key;
+    const char* name;
+    std::string (*words)(int64_t);
+  };
+  static constexpr Library kLibraries[] = {{"cuda_runtime_version", "CUDA", cuda_version},
+                                           {"cuda_driver_version", "CUDA driver", cuda_version},
+                                           {"hip_runtime_version", "HIP", hip_version},
+                                           {"hip_driver_version", "HIP driver", hip_version}};
+  for (const Library& library : kLibraries) {
+    int64_t number = 0;
+    if (key != library.key || !read_integer(value, number) || number <= 0) continue;
+    add_software(fmt::format("{} {}", library.name, library.words(number)), content);
+  }
+}
+
+// "2.28.9"; on demand, traces say "unknown".
+bool is_version(std::string_view text) {
+  constexpr size_t kLongest = 32;
+  return !text.empty() && text.size() <= kLongest && text.front() >= '0' && text.front() <= '9' &&
+         text.find_first_not_of("0123456789.+-abcdefghijklmnopqrstuvwxyz") == std::string_view::npos;
+}
+
 // One member of the top level. False: its value is no JSON. `repaired`: it was none.
 bool read_member(std::string_view key, std::string_view value, bool after_events, FileContent& content, TopLevel& top,
                  bool& repaired) {
@@ -168,6 +206,7 @@ bool read_member(std::string_view key, std::string_view value, bool after_events
   }
   if (key == "host_name"sv) content.host_name = text_of(value);
   if (key == "PT_PROFILER_JOB_NAME"sv) content.job_name = text_of(value);
+  read_version(key, value, content);
   if (key == "roctracer_version"sv || key.starts_with("hip_"sv)) content.hip_properties = true;
   top.is_torch |=
       key == "schemaVersion"sv || key == "traceName"sv || key == "distributedInfo"sv || key == "deviceProperties"sv;
@@ -190,6 +229,8 @@ bool read_member(std::string_view key, std::string_view value, bool after_events
     top.several_jobs |= top.distributed_seen;
     top.distributed_seen = true;
     read_distributed(info, after_events, content.distributed);
+    const std::string nccl = string_at(info, "nccl_version");
+    if (is_version(nccl)) add_software("NCCL " + nccl, content);
   }
   return true;
 }

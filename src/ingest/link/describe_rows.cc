@@ -72,6 +72,7 @@ GpuVendor vendor_of(const FileContent& content) {
 void take_over(FileContent& content, LinkedTrace& linked) {
   linked.trace.file = content.file;
   linked.trace.host = content.host_name;
+  linked.trace.software = std::move(content.software);
   linked.trace.calls_only = content.calls_only;
   linked.trace.durations_only = content.durations_only;
   linked.trace.one_of = content.one_of;

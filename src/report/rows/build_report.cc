@@ -27,11 +27,12 @@ namespace {
 JobReport::Job job_of(const Sources& sources) {
   JobReport::Job job;
   std::set<int32_t> present;
-  std::set<std::string> hosts;
+  std::set<std::string> hosts, software;
   std::set<int64_t> steps;
   for (const RankTrace& trace : sources.job.traces) {
     present.insert(trace.rank.value);
     if (!trace.host.empty()) hosts.insert(trace.host);
+    software.insert(trace.software.begin(), trace.software.end());
     for (const StepRange& step : trace.steps) steps.insert(step.number);
   }
   for (int32_t rank = 0; rank < sources.job.world_size; ++rank) {
@@ -41,6 +42,7 @@ JobReport::Job job_of(const Sources& sources) {
   job.world_size = sources.job.world_size;
   job.ranks_present.assign(present.begin(), present.end());
   job.hosts.assign(hosts.begin(), hosts.end());
+  job.software.assign(software.begin(), software.end());
   job.steps.assign(steps.begin(), steps.end());
   job.window_start_ns = sources.clocks.reference_ns;
   job.window_ns = sources.clocks.window_ns;

@@ -1,6 +1,7 @@
 #include "own_findings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -103,6 +104,26 @@ void add_components(const JobReport& report, Findings& out) {
                   "simulated gains are those of {}",
                   component_words(report),
                   longest == nullptr ? "the longest" : "ranks " + human_ranks(longest->ranks) + ", the longest")));
+}
+
+void add_versions(const Sources& sources, const JobReport& report, Findings& out) {
+  std::map<std::string, int> versions;  // by what has them: "CUDA driver"
+  for (const std::string& named : report.job.software) ++versions[named.substr(0, named.rfind(' '))];
+  for (const auto& [library, count] : versions) {
+    if (count < 2) continue;
+    std::map<std::string, std::set<int32_t>> ranks;
+    for (const RankTrace& trace : sources.job.traces) {
+      for (const std::string& named : trace.software) {
+        if (named.substr(0, named.rfind(' ')) == library) ranks[named].insert(trace.rank.value);
+      }
+    }
+    std::vector<std::string> words;
+    for (const auto& [named, of] : ranks) {
+      words.push_back(
+          fmt::format("{} on {} {}", named, of.size() == 1 ? "rank" : "ranks", human_ranks({of.begin(), of.end()})));
+    }
+    out.push_back(finding(Severity::warning, "versions-differ", count, fmt::format("{}", fmt::join(words, ", "))));
+  }
 }
 
 void add_windows(const JobReport& report, Findings& out) {
@@ -359,6 +380,7 @@ size_t most_components(const JobReport& report) {
 
 Findings own_findings(const Sources& sources, const JobReport& report) {
   Findings out;
+  add_versions(sources, report, out);
   add_components(report, out);
   add_windows(report, out);
   add_instances(sources, report, out);

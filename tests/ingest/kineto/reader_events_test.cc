@@ -236,11 +236,12 @@ TEST_CASE("a bare array of events is a trace") {
 TEST_CASE("keys are found before and behind the events, in any order") {
   const FileContent content = read_text(trace_of(
       kernel("k", "1", "1"),
-      R"("metadata": {"traceEvents note": "x", "a": [1, {"b": "}"}]}, "host_name": "node\u0031", )",
+      R"("metadata": {"traceEvents note": "x", "a": [1, {"b": "}"}]}, "host_name": "node\u0031", "cuda_driver_version": 13000, )",
       R"(, "INFO": ["a, ]} \" b"], "deviceProperties": [{"id": 1, "name": "H100"}, {"id": 0, "name": "H200"}], "roctracer_version": 4.1,
-      "PT_PROFILER_JOB_NAME": "job", "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8, "pg_config": [
+      "PT_PROFILER_JOB_NAME": "job", "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8, "nccl_version": "2.28.9", "pg_config": [
       {"pg_name": "0", "pg_desc": "default_pg", "pg_size": 8, "ranks": [0, 1]}, {"pg_name": "1", "pg_size": 64, "ranks": "[0, 1, ...]"}]})"));
   CHECK(content.host_name == "node1");
+  CHECK(content.software == std::vector<std::string>{"CUDA driver 13.0", "NCCL 2.28.9"});
   CHECK(content.job_name == "job");
   CHECK(content.hip_properties);
   REQUIRE(content.devices.size() == 2);
@@ -255,6 +256,22 @@ TEST_CASE("keys are found before and behind the events, in any order") {
   CHECK(content.distributed.groups[0].description == "default_pg");
   CHECK(content.distributed.groups[1].ranks_text == "[0, 1, ...]");
   CHECK(content.findings.empty());
+}
+
+TEST_CASE("versions are said as their makers say them, and what is none is not said") {
+  const auto software_of_head = [](const std::string& head) {
+    return read_text(trace_of(kernel("k", "1", "1"), head)).software;
+  };
+  using Software = std::vector<std::string>;
+  CHECK(software_of_head(R"("cuda_runtime_version": 12080, "cuda_driver_version": "12040", )") ==
+        Software{"CUDA 12.8", "CUDA driver 12.4"});
+  CHECK(software_of_head(R"("hip_runtime_version": 60443483, "hip_driver_version": 60443483, )") ==
+        Software{"HIP 6.4.43483", "HIP driver 6.4.43483"});
+  CHECK(software_of_head(
+            R"("cuda_runtime_version": 0, "cuda_driver_version": -1, "distributedInfo": {"nccl_version": "unknown"}, )")
+            .empty());
+  CHECK(software_of_head(R"("distributedInfo": {"nccl_version": "2.<script>"}, )").empty());
+  CHECK(software_of_head(R"("cuda_driver_version": "13.0", )").empty());
 }
 
 TEST_CASE("what kind of file it is, is told by content") {
