@@ -35,7 +35,6 @@ TEST_CASE("a rank whose library has another version is named") {
   job.gpus_per_node = 4;
   job.tp = 1;
   job.steps = 2;
-  job.compression = TraceCompression::none;
   REQUIRE(simulate_job(job).ok());
   using Software = std::vector<std::string>;
   const JobReport alike = report_of_folder(job.directory);

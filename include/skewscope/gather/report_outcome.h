@@ -20,6 +20,11 @@ struct ReportOutcome {
     double share = 0;                // of all waiting, of a GPU; of the job's length that a link costs
     std::string why;                 // "slower_kernels", as in report.json; "": not determined
   };
+  // Groups that traces call alike, such as those of data parallelism.
+  struct Group {
+    std::string name;
+    double share = 0;  // of all GPU time: exposed in their calls
+  };
 
   int64_t recorded_ns = 0;  // since 1970, when recording began; 0: not known
   int32_t ranks = 0, steps = 0;
@@ -28,15 +33,18 @@ struct ReportOutcome {
   std::string loss;                                 // what weighs most: "straggler"; "": nothing
   std::string gpu;                                  // what most GPUs are called
   std::vector<std::string> hosts;
-  std::vector<Cause> causes;  // what weighs most first
+  std::vector<Cause> causes;          // what weighs most first
+  std::vector<Group> groups;          // the same; none in outcomes from before they were kept
+  std::vector<std::string> software;  // "NCCL 2.28.9", sorted; as groups
 };
 
 const char* to_string(ReportOutcome::Part part);  // "gpu", "link"
 
 constexpr size_t kMostOutcomeBytes = 1 << 20;  // of its text
 constexpr size_t kMostOutcomeHosts = 4096, kMostOutcomeCauses = 16;
+constexpr size_t kMostOutcomeGroups = 8, kMostOutcomeSoftware = 32;
 
-// Hosts and causes beyond the most are left out.
+// What is beyond the most is left out.
 std::string to_json(const ReportOutcome& outcome);
 // nullopt: damaged, or out of bounds: it comes from a process that has read what users sent.
 std::optional<ReportOutcome> outcome_from_json(std::string_view text);

@@ -143,8 +143,10 @@ ExitCode Jobs::nodes() {
 ExitCode Jobs::history() {
   const auto found = document(fmt::format("/v1/history?job={}&limit={}", options_.job, options_.limit));
   if (!found.ok()) return fail(found.error());
+  const std::string group = field_text(found.value(), "costliest_group");
   return tell(found.value(),
-              history_table(found.value().value("runs", Document::array()), terminal_columns(STDOUT_FILENO)));
+              (group.empty() ? "" : group + "\n\n") +
+                  history_table(found.value().value("runs", Document::array()), terminal_columns(STDOUT_FILENO)));
 }
 
 struct Action {

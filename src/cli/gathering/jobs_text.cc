@@ -1,6 +1,7 @@
 #include "jobs_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pwd.h>
 
 #include <algorithm>
@@ -138,12 +139,17 @@ std::string nodes_text(const Document& nodes, size_t columns) {
 }
 
 std::string history_table(const Document& runs, size_t columns) {
-  std::vector<Cells> rows = {{"CREATED", "STEP", "EFFIC.", "WAITING", "GAIN", "CHANGE", "JOB"}};
+  std::vector<Cells> rows = {{"CREATED", "STEP", "EFFIC.", "WAITING", "GAIN", "JOB", "CHANGE"}};
   for (const Document& run : runs) {
     const auto step = number_in(run, "step_ns"), change = number_in(run, "step_change");
+    std::vector<std::string> changes;
+    if (change) changes.push_back(fmt::format("step {:+.0f} %", *change * 100));
+    for (const Document& text : run.value("software_changes", Document::array())) {
+      if (text.is_string()) changes.push_back(printable(text.get<std::string>()));
+    }
     rows.push_back({minute_of(field_text(run, "created")), step ? human_duration(static_cast<int64_t>(*step)) : "-",
                     percent_in(run, "efficiency"), percent_in(run, "waiting"), percent_in(run, "gain"),
-                    change ? fmt::format("{:+.0f} %", *change * 100) : "-", field_text(run, "job")});
+                    field_text(run, "job"), changes.empty() ? "-" : fmt::format("{}", fmt::join(changes, ", "))});
   }
   return table_of(rows, columns);
 }

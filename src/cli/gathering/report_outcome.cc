@@ -58,6 +58,18 @@ void add_slow_links(const JobReport& report, ReportOutcome& outcome) {
   }
 }
 
+void add_groups(const JobReport& report, int64_t total_ns, ReportOutcome& outcome) {
+  std::map<std::string, int64_t> exposed_ns;
+  for (const JobReport::OverlapRow& row : report.overlap) {
+    if (!row.group.empty()) exposed_ns[row.group] += row.exposed_ns();
+  }
+  for (const auto& [name, ns] : exposed_ns) {
+    outcome.groups.push_back({name, static_cast<double>(ns) / static_cast<double>(total_ns)});
+  }
+  std::stable_sort(outcome.groups.begin(), outcome.groups.end(),
+                   [](const auto& a, const auto& b) { return a.share > b.share; });
+}
+
 std::string most_common_gpu(const JobReport& report) {
   std::map<std::string, int> counts;
   for (const JobReport::RankRow& row : report.ranks) ++counts[row.device_name];
@@ -80,7 +92,11 @@ ReportOutcome outcome_of(const JobReport& report) {
     waiting_ns += row.exposed_wait_ns;
     total_ns += row.total_ns;
   }
-  if (total_ns > 0) outcome.waiting = static_cast<double>(waiting_ns) / static_cast<double>(total_ns);
+  if (total_ns > 0) {
+    outcome.waiting = static_cast<double>(waiting_ns) / static_cast<double>(total_ns);
+    add_groups(report, total_ns, outcome);
+  }
+  outcome.software = report.job.software;
   if (!report.losses.empty()) {
     outcome.gain = report.losses.front().gain_share;
     outcome.loss = to_string(report.losses.front().kind);

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "src/gather/history/compare_runs.h"
 #include "src/gather/history/trend.h"
 
 namespace skewscope::gather {
@@ -38,7 +39,8 @@ json as_json(const NodeRecord& record) {
           {"sentence", sentence_of(record)}};
 }
 
-json as_json(const Run& run, const double* change) {
+// `older`: the run before it; null: there is none.
+json as_json(const Run& run, const double* change, const Run* older) {
   const ReportOutcome& outcome = run.outcome;
   json causes = json::array();
   for (const ReportOutcome::Cause& cause : outcome.causes) {
@@ -49,6 +51,9 @@ json as_json(const Run& run, const double* change) {
                       {"share", known(cause.share)},
                       {"why", cause.why.empty() ? json() : json(cause.why)}});
   }
+  json groups = json::array();
+  for (const ReportOutcome::Group& group : outcome.groups)
+    groups.push_back({{"group", group.name}, {"exposed_share", group.share}});
   return {{"job", run.job},
           {"owner_uid", run.owner_uid},
           {"created", moment_of(run.created)},
@@ -64,7 +69,10 @@ json as_json(const Run& run, const double* change) {
           {"loss", outcome.loss.empty() ? json() : json(outcome.loss)},
           {"verdict", run.verdict},
           {"causes", causes},
-          {"step_change", change == nullptr ? json() : json(*change)}};
+          {"groups", groups},
+          {"software", outcome.software},
+          {"step_change", change == nullptr ? json() : json(*change)},
+          {"software_changes", older == nullptr ? std::vector<std::string>() : software_changes(*older, run)}};
 }
 
 std::string label_text(const std::string& text) {
@@ -115,14 +123,18 @@ Response runs_of_series(const History& history, const Call& call) {
   const std::string series = series_of(job);
   const std::vector<Run> runs = history.runs_of(series, most);
   const std::map<size_t, double> changes = changes_of_steps(runs);
+  const std::optional<GroupRecord> group = costliest_group(runs);
   json list = json::array();
   for (size_t i = 0; i < runs.size(); ++i) {
     const auto change = changes.find(i);
-    list.push_back(as_json(runs[i], change == changes.end() ? nullptr : &change->second));
+    list.push_back(as_json(runs[i], change == changes.end() ? nullptr : &change->second,
+                           i + 1 < runs.size() ? &runs[i + 1] : nullptr));
   }
   return document(
       200, "application/json",
-      json({{"series", series}, {"runs", list}}).dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+      json({{"series", series}, {"runs", list}, {"costliest_group", group ? json(sentence_of(*group)) : json()}})
+              .dump(-1, ' ', false, json::error_handler_t::replace) +
+          "\n");
 }
 
 std::string node_metrics(const History& history) {

@@ -1,12 +1,14 @@
 #include "runs_section.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 
 #include "history_text.h"
 #include "page_parts.h"
+#include "src/gather/history/compare_runs.h"
 
 namespace skewscope::gather {
 namespace {
@@ -16,6 +18,16 @@ constexpr double kWidth = 600, kHeight = 120, kLeft = 8, kTop = 18, kBottom = 18
 
 std::string change_text(double relative) {
   return fmt::format("{:.0f} % {}", 100 * std::abs(relative), relative > 0 ? "slower" : "faster");
+}
+
+// What is other than in the run before: the time of a step for good, libraries.
+std::string changes_text(const std::vector<Run>& runs, size_t at, const double* step) {
+  std::vector<std::string> words;
+  if (step != nullptr) words.push_back(change_text(*step));
+  if (at + 1 < runs.size()) {
+    for (const std::string& change : software_changes(runs[at + 1], runs[at])) words.push_back(escaped(change));
+  }
+  return fmt::format("{}", fmt::join(words, "<br>"));
 }
 
 // Mean step times from the oldest run to the newest, from 0 up; a dashed line where they changed for good.
@@ -67,8 +79,10 @@ std::string picture(const std::vector<Run>& runs, const std::map<size_t, double>
 std::string runs_section(const std::string& series, const std::vector<Run>& runs) {
   if (runs.size() < 2) return "";
   const std::map<size_t, double> changes = changes_of_steps(runs);
+  const std::optional<GroupRecord> group = costliest_group(runs);
   std::string section =
       fmt::format("<h2>Runs of {}</h2>\n", escaped(series)) + picture(runs, changes) +
+      (group ? "<p>" + escaped(sentence_of(*group)) + "</p>\n" : "") +
       "<div class=\"wide\"><table class=\"cards\"><thead><tr><th>Job</th><th>Begun</th><th class=\"n\">Step</th>"
       "<th>Change</th><th class=\"n\">Efficiency</th><th class=\"n\">Waiting</th>"
       "<th class=\"n\">Could be gained</th><th>Verdict</th></tr></thead><tbody>\n";
@@ -78,12 +92,14 @@ std::string runs_section(const std::string& series, const std::vector<Run>& runs
     const bool changed = change != changes.end();
     section += fmt::format(
         "<tr{0}><td class=\"name\"><a href=\"/jobs/{1}\">{1}</a></td><td data-of=\"Begun\">{2}</td>"
-        "<td class=\"n\" data-of=\"Step\">{3}</td><td>{4}</td><td class=\"n\" data-of=\"Efficiency\">{5}</td>"
+        "<td class=\"n\" data-of=\"Step\">{3}</td><td data-of=\"Change\">{4}</td><td class=\"n\" "
+        "data-of=\"Efficiency\">{5}</td>"
         "<td class=\"n\" data-of=\"Waiting\">{6}</td><td class=\"n\" data-of=\"Could be gained\">{7}</td>"
         "<td class=\"verdict\">{8}</td></tr>\n",
         changed ? " class=\"changed\"" : "", escaped(runs[i].job), time_text(runs[i].created),
-        outcome.step_ns == 0 ? "–" : duration_text(outcome.step_ns), changed ? change_text(change->second) : "",
-        percent(outcome.efficiency), percent(outcome.waiting), percent(outcome.gain), escaped(runs[i].verdict));
+        outcome.step_ns == 0 ? "–" : duration_text(outcome.step_ns),
+        changes_text(runs, i, changed ? &change->second : nullptr), percent(outcome.efficiency),
+        percent(outcome.waiting), percent(outcome.gain), escaped(runs[i].verdict));
   }
   return section + "</tbody></table></div>\n";
 }

@@ -39,6 +39,11 @@ class Reading {
     const json* const value = at(key);
     return value == nullptr || !value->is_array() || value->size() > most ? fail(kNone) : *value;
   }
+  // None where it is absent, as in what an older program wrote.
+  const json& later_list(const char* key, size_t most) {
+    static const json kNone = json::array();
+    return fine_ && object_.contains(key) ? list(key, most) : kNone;
+  }
   std::string text_of(const json& value) {
     if (!value.is_string()) return fail(std::string());
     auto text = value.get<std::string>();
@@ -77,6 +82,11 @@ std::string to_json(const ReportOutcome& outcome) {
                       {"share", cause.share},
                       {"why", cause.why}});
   }
+  json groups = json::array(), software = json::array();
+  for (size_t i = 0; i < std::min(outcome.groups.size(), kMostOutcomeGroups); ++i)
+    groups.push_back({{"name", outcome.groups[i].name}, {"share", outcome.groups[i].share}});
+  for (size_t i = 0; i < std::min(outcome.software.size(), kMostOutcomeSoftware); ++i)
+    software.push_back(outcome.software[i]);
   for (size_t i = 0; i < std::min(outcome.hosts.size(), kMostOutcomeHosts); ++i) hosts.push_back(outcome.hosts[i]);
   const json document = {{"recorded_ns", outcome.recorded_ns},
                          {"ranks", outcome.ranks},
@@ -88,7 +98,9 @@ std::string to_json(const ReportOutcome& outcome) {
                          {"loss", outcome.loss},
                          {"gpu", outcome.gpu},
                          {"hosts", hosts},
-                         {"causes", causes}};
+                         {"causes", causes},
+                         {"groups", groups},
+                         {"software", software}};
   return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -120,6 +132,16 @@ std::optional<ReportOutcome> outcome_from_json(std::string_view text) {
     if (!of_row.fine() || part != to_string(cause.part)) return std::nullopt;
     outcome.causes.push_back(std::move(cause));
   }
+  for (const json& row : reading.later_list("groups", kMostOutcomeGroups)) {
+    Reading of_row(row);
+    ReportOutcome::Group group;
+    group.name = of_row.text("name");
+    group.share = of_row.share("share");
+    if (!of_row.fine()) return std::nullopt;
+    outcome.groups.push_back(std::move(group));
+  }
+  for (const json& named : reading.later_list("software", kMostOutcomeSoftware))
+    outcome.software.push_back(reading.text_of(named));
   return reading.fine() ? std::optional(std::move(outcome)) : std::nullopt;
 }
 
