@@ -33,20 +33,20 @@ std::string address_of(const JobSearch& search, size_t page) {
 }
 
 // A GET of this page: its fields are in the address, so that a refresh and a bookmark keep them.
-std::string search_form(const JobSearch& search) {
+std::string search_form(const JobSearch& search, bool of_one_user) {
   std::string form = "<form class=\"search\" action=\"/\">";
   const auto field = [&](const char* key, const char* label, const char* type) {
     form += fmt::format("<label>{}<br><input type=\"{}\" name=\"{}\" value=\"{}\"></label>", label, type, key,
                         escaped(value_in(search, key)));
   };
-  field("q", "Name, owner's uid, node, verdict", "search");
+  field("q", of_one_user ? "Name, node, verdict" : "Name, owner, node, verdict", "search");
   form += "<label>State<br><select name=\"state\">";
   for (const std::string state : {"", "receiving", "complete", "ended"}) {
     form += fmt::format("<option value=\"{}\"{}>{}</option>", state,
                         state == value_in(search, "state") ? " selected" : "", state.empty() ? "any" : state);
   }
   form += "</select></label>";
-  field("owner", "Owner's uid", "text");
+  if (!of_one_user) field("owner", "Owner (name or uid)", "text");
   field("node", "Node", "text");
   field("loss", "Largest loss", "text");
   field("since", "Since", "date");
@@ -119,9 +119,9 @@ Response jobs_page(const JobsPage& shown) {
   std::string body;
   for (const NodeRecord& record : shown.nodes) body += "<p>" + escaped(sentence_of(record)) + "</p>\n";
   if (!shown.nodes.empty()) body += "<p><a href=\"/nodes\">All nodes that were the cause</a></p>\n";
-  body += "<h1>Jobs</h1>\n";
+  body += shown.whose.empty() ? "<h1>Jobs</h1>\n" : "<h1>Jobs of " + escaped(shown.whose) + "</h1>\n";
   if (shown.signed_in) body += "<form method=\"post\" action=\"/logout\"><button>Sign out</button></form>\n";
-  body += search_form(shown.search) + places(shown);
+  body += search_form(shown.search, !shown.whose.empty()) + places(shown);
   if (!shown.jobs.empty()) {
     body +=
         "<div class=\"wide\"><table class=\"cards\"><thead><tr><th>Job</th><th>Owner</th><th>State, ranks</th>"
