@@ -117,6 +117,11 @@ void put_job(const Context& context, const CallPointer& call, const Continue& ne
                                            {"token", token_trace(call->request.bearer)},
                                            {"peer", call->peer}});
         }
+        const auto owner = parsed.settings.owner_uid;
+        if (known && known->owner_uid != 0 && owner && *owner != known->owner_uid) {
+          log_warning("job_changes_owner",
+                      {{"job", call->request.job}, {"from", int64_t{known->owner_uid}}, {"to", int64_t{*owner}}});
+        }
         store.put_job(call->request.job, parsed.settings, state_as(known ? 200 : 201, [respond](Next state) {
                         respond(std::get<Response>(std::move(state)));
                       }));
