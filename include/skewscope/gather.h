@@ -124,7 +124,7 @@ Result<SpoolCheck> check_spool(const std::string& spool, bool repair);
 Result<Done> restore_job(const std::string& spool, const std::string& job);
 
 struct TokenRequest {
-  std::string job;                                       // or "*", every job, with the scope admin or read
+  std::string job;  // or "*", every job, with the scope admin or read; or "@UID", each job of that user, who is `uid`
   std::vector<std::string> scopes = {"upload", "read"};  // upload, read, admin
   std::chrono::seconds life{24 * 3600};
   uint32_t epoch = 0;             // of the job, as GET /v1/jobs/{job} says: raised when its tokens were revoked

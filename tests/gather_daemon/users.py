@@ -294,6 +294,22 @@ class Proxy(UsersTest):
         self.assertEqual({(line["peer"], line["uid"]) for line in asked}, {(f"uid {os.geteuid()}", UID[ALICE])})
 
 
+class Start(unittest.TestCase):
+    def test_a_sign_on_that_is_set_up_by_half_does_not_start(self):
+        def why(*flags, credential=("--token-key-file", KEYS)):
+            with tempfile.TemporaryDirectory() as spool:
+                done = subprocess.run([PROGRAM, "gather", "--spool", spool, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", *credential, *flags],
+                                      capture_output=True, text=True, timeout=20)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            return done.stderr
+        for flags in (("--proxy-user", "root"), ("--user-domain", "x"), ("--operators", "root")):
+            self.assertIn("--proxy-socket", why(*flags))
+        self.assertIn("no user of this name: nosuchuser", why("--proxy-socket", "/nowhere/proxy", "--proxy-user", "nosuchuser"))
+        self.assertIn("--user-header", why("--proxy-socket", "/nowhere/proxy", "--user-header", ""))
+        self.assertIn("a path each", why("--proxy-socket", "/nowhere/s", "--registry-socket", "/nowhere/s"))
+        self.assertIn("--insecure-local", why("--proxy-socket", "/nowhere/proxy", credential=("--insecure-local",)))
+
+
 class ServerName(UsersTest):
     flags = ("--server-name", "head.example")
 

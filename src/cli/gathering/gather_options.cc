@@ -74,7 +74,10 @@ void add_access(CLI::App& command, GatherOptions& options) {
                   "Name that requests must give as Host; default: any, with --insecure-local this machine's alone")
       ->type_name("NAME")
       ->group("Access");
-  command.add_flag("--munge", options.munge, "Owners of jobs get tokens for MUNGE credentials")->group("Access");
+  command
+      .add_flag("--munge", options.munge,
+                "Owners of jobs get tokens for MUNGE credentials, and users one for all their jobs")
+      ->group("Access");
   command
       .add_option("--registry-socket", options.registry_socket,
                   "Unix socket on which root, as the prolog of a job, says whose job it is")
