@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kShort{20}, kLong{10'000};
 
-UserNames::Answer settled(const std::function<UserNames::Answer()>& ask) {
+UserNames::Answer answer_at_last(const std::function<UserNames::Answer()>& ask) {
   const auto end = std::chrono::steady_clock::now() + kLong;
   UserNames::Answer answer = ask();
   while (answer.known == Known::not_yet && std::chrono::steady_clock::now() < end) {
@@ -46,12 +46,12 @@ struct SlowDirectory {
 
 TEST_CASE("NSS knows root by name and by uid, and nobody of a name that no system has") {
   const UserNames users;
-  const auto by_name = settled([&] { return users.of_name("root"); });
+  const auto by_name = answer_at_last([&] { return users.of_name("root"); });
   CHECK(by_name.known == Known::user);
   CHECK(by_name.user.uid == 0);
-  CHECK(settled([&] { return users.of_uid(0); }).user.name == "root");
-  CHECK(settled([&] { return users.of_name("no-such-user-here"); }).known == Known::nobody);
-  CHECK(settled([&] { return users.of_uid(4'294'967'290); }).known == Known::nobody);
+  CHECK(answer_at_last([&] { return users.of_uid(0); }).user.name == "root");
+  CHECK(answer_at_last([&] { return users.of_name("no-such-user-here"); }).known == Known::nobody);
+  CHECK(answer_at_last([&] { return users.of_uid(4'294'967'290); }).known == Known::nobody);
 }
 
 TEST_CASE("a directory is asked for no uid, path or text of a search as if it were a name") {
@@ -61,7 +61,7 @@ TEST_CASE("a directory is asked for no uid, path or text of a search as if it we
     CHECK(users.of_name(text).known == Known::nobody);
   }
   CHECK(users.of_name(std::string(256, 'a')).known == Known::nobody);
-  CHECK(settled([&] { return users.of_name(std::string(255, 'a')); }).known == Known::user);
+  CHECK(answer_at_last([&] { return users.of_name(std::string(255, 'a')); }).known == Known::user);
 }
 
 TEST_CASE("who asks a slow directory is not held up, is told when it takes too long, and gets what it says at last") {
@@ -80,7 +80,7 @@ TEST_CASE("who asks a slow directory is not held up, is told when it takes too l
 
 TEST_CASE("a directory that cannot be asked makes nobody of no one") {
   const UserNames users([](const std::string&) { return NssAnswer{true, {}}; }, kLong);
-  CHECK(settled([&] { return users.of_name("alice"); }).known == Known::away);
+  CHECK(answer_at_last([&] { return users.of_name("alice"); }).known == Known::away);
 }
 
 TEST_CASE("a directory that hangs does not keep its asker from ending") {
