@@ -67,7 +67,12 @@ struct GatherOptions {
   bool munge = false;                    // POST /v1/tokens takes MUNGE credentials
   std::string registry_socket;           // Unix socket on which the head node's prolog registers jobs; "": none
   std::string registry_user;  // who, by name, is let in there besides root and the daemon's own user; "": nobody
-  int report_processes = 2;   // one owner has all but one of them
+  std::string proxy_socket;   // Unix socket of a reverse proxy that signs users on; "": none
+  std::string proxy_user;     // who, by name, is let in there besides root and the daemon's own user; "": nobody
+  std::string user_header = "X-Forwarded-User";  // the field of its requests that names the user
+  std::string user_domain;                       // of addresses that name a user of this cluster; "": no address does
+  std::vector<std::string> operators;            // users whom it signs on and who see all jobs
+  int report_processes = 2;                      // one owner has all but one of them
   std::chrono::seconds report_time{30 * 60};
   uint64_t report_memory = 8ull << 30;
   GatherLimits limits;
@@ -119,7 +124,7 @@ Result<SpoolCheck> check_spool(const std::string& spool, bool repair);
 Result<Done> restore_job(const std::string& spool, const std::string& job);
 
 struct TokenRequest {
-  std::string job;                                       // or "*", every job, with the scope admin or read
+  std::string job;  // or "*", every job, with the scope admin or read; or "@UID", each job of that user, who is `uid`
   std::vector<std::string> scopes = {"upload", "read"};  // upload, read, admin
   std::chrono::seconds life{24 * 3600};
   uint32_t epoch = 0;             // of the job, as GET /v1/jobs/{job} says: raised when its tokens were revoked

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,6 +31,11 @@ void for_each_option(const GatherOptions& o, const Visit& visit) {
   visit("insecure-local", o.insecure_local, When::never);
   visit("registry-socket", o.registry_socket, When::never);
   visit("registry-user", o.registry_user, When::never);
+  visit("proxy-socket", o.proxy_socket, When::never);
+  visit("proxy-user", o.proxy_user, When::never);
+  visit("user-header", o.user_header, When::now);
+  visit("user-domain", o.user_domain, When::now);
+  visit("operators", fmt::format("{}", fmt::join(o.operators, ",")), When::now);
   visit("server-name", o.server_name, When::now);
   visit("certificate", o.certificate, When::now);
   visit("private-key", o.private_key, When::now);

@@ -35,7 +35,7 @@ constexpr int kNetworkThreads = 2;
 constexpr int kBeatsOfAlarm = 10;
 constexpr const char* kForkerHasEnded = "the process that makes reports has ended: restart the daemon to get another";
 constexpr seconds kBeat{1};
-constexpr std::array kWays{Way::main, Way::admin, Way::registry};
+constexpr std::array kWays{Way::main, Way::admin, Way::registry, Way::proxy};
 constexpr seconds kLastAnswers{2}, kLastFlushes{5}, kLastConnections{1};
 
 sigset_t served_signals() {
@@ -75,12 +75,12 @@ void warn_of_open_key(const GatherOptions& options) {
   log_warning("private_key_open", {{"err", "others can read or write it; chmod 600 " + options.private_key}});
 }
 
-// For the listeners of this machine alone. On that of metrics nobody says who they are: the one that came first goes
-// when another comes.
-GatherLimits side_limits() {
+// For the listeners of this machine alone, whose connections may all be of one address. On that of metrics nobody says
+// who they are: the one that came first goes when another comes.
+GatherLimits side_limits(int connections) {
   GatherLimits limits;
-  limits.connections = limits.connections_per_address = 64;
-  limits.unauthenticated_connections = 32;
+  limits.connections = limits.connections_per_address = connections;
+  limits.unauthenticated_connections = connections / 2;
   return limits;
 }
 
@@ -167,13 +167,15 @@ class Daemon {
     const auto admin = network_->listen({options.admin, sockets.size() < 2 ? -1 : sockets[1], admin_here},
                                         admin_here ? nullptr : tls, may_accept_by(Way::admin), accept_by(Way::admin));
     if (!admin.ok()) return admin.error();
-    if (!options.registry_socket.empty()) {
-      const auto user = registry_user_of(options);
-      if (!user.ok()) return user.error();
-      auto local = network_->listen_locally(options.registry_socket, user.value(), may_accept_by(Way::registry),
-                                            accept_by(Way::registry));
-      if (!local.ok()) return local;
-    }
+    const auto listen_locally = [&](Way way, const std::string& path, const char* flag, const std::string& name) {
+      if (path.empty()) return Result<Done>(Done{});
+      const auto user = local_user(flag, name);
+      if (!user.ok()) return Result<Done>(user.error());
+      return network_->listen_locally(path, user.value(), may_accept_by(way), accept_by(way));
+    };
+    auto local = listen_locally(Way::registry, options.registry_socket, "--registry-user", options.registry_user);
+    if (local.ok()) local = listen_locally(Way::proxy, options.proxy_socket, "--proxy-user", options.proxy_user);
+    if (!local.ok()) return local;
     const std::string url = (tls ? "https://" : "http://") + main.value();
     const StoreFigures figures = store_->figures();
     const uint64_t jobs = figures.all_jobs, files = figures.files;
@@ -185,11 +187,11 @@ class Daemon {
     return Done{};
   }
 
-  // Each way has its guests: whoever watches the daemon, and the head node's prolog, get in when nobody else does, and
-  // fill no place of the main listener's.
+  // Each way has its guests: whoever watches the daemon, the head node's prolog, and users by the proxy get in when
+  // nobody else does, and fill no place of the main listener's.
   Lobby& guests_by(Way way) {
     if (way == Way::main) return endpoints_->lobby();
-    return way == Way::admin ? admin_guests_ : registry_guests_;
+    return way == Way::admin ? admin_guests_ : way == Way::registry ? registry_guests_ : proxy_guests_;
   }
   bool all_have_left() {
     return std::all_of(kWays.begin(), kWays.end(),
@@ -296,7 +298,8 @@ class Daemon {
   std::unique_ptr<Store> store_;
   std::unique_ptr<History> history_;
   std::unique_ptr<Endpoints> endpoints_;
-  Lobby admin_guests_{side_limits(), milliseconds(0)}, registry_guests_{side_limits(), milliseconds(0)};
+  Lobby admin_guests_{side_limits(64), milliseconds(0)}, registry_guests_{side_limits(64), milliseconds(0)};
+  Lobby proxy_guests_{side_limits(1024), milliseconds(0)};
   std::unique_ptr<Network> network_;
   std::unique_ptr<ReportScheduler> scheduler_;
   const ReportForker* forker_ = nullptr;

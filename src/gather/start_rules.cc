@@ -12,6 +12,29 @@ namespace {
 
 Error wrong(std::string message) { return {ErrorKind::usage, std::move(message)}; }
 
+// The Unix sockets, and who is let in there.
+Result<Done> check_sockets(const GatherOptions& options) {
+  if (!options.registry_user.empty() && options.registry_socket.empty()) {
+    return wrong("--registry-user needs --registry-socket PATH");
+  }
+  const bool signs_on = !options.proxy_user.empty() || !options.user_domain.empty() || !options.operators.empty();
+  if (signs_on && options.proxy_socket.empty()) {
+    return wrong("--proxy-user, --user-domain and --operators need --proxy-socket PATH");
+  }
+  if (!options.proxy_socket.empty() && options.insecure_local) {
+    return wrong("--insecure-local asks nobody who they are, but --proxy-socket is for users");
+  }
+  if (!options.proxy_socket.empty() && options.proxy_socket == options.registry_socket) {
+    return wrong("--proxy-socket and --registry-socket need a path each");
+  }
+  if (options.user_header.empty()) return wrong("--user-header needs the name of a field");
+  for (const auto& [flag, user] :
+       {std::pair("--registry-user", options.registry_user), std::pair("--proxy-user", options.proxy_user)}) {
+    if (const auto found = local_user(flag, user); !found.ok()) return found.error();
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Result<Done> check_options(const GatherOptions& options) {
@@ -36,10 +59,7 @@ Result<Done> check_options(const GatherOptions& options) {
   if (!tls && !is_loopback(options.listen)) {
     return wrong("plain HTTP only on loopback, not on " + options.listen + ": use --certificate and --private-key");
   }
-  if (!options.registry_user.empty() && options.registry_socket.empty()) {
-    return wrong("--registry-user needs --registry-socket PATH");
-  }
-  if (const auto user = registry_user_of(options); !user.ok()) return user.error();
+  if (auto checked = check_sockets(options); !checked.ok()) return checked;
   if (!is_loopback(options.admin) && (!tls || options.token_key_file.empty())) {
     return wrong("--admin on " + options.admin +
                  ", which is not loopback, needs --certificate, --private-key and --token-key-file");
@@ -47,16 +67,15 @@ Result<Done> check_options(const GatherOptions& options) {
   return Done{};
 }
 
-Result<std::optional<LocalUser>> registry_user_of(const GatherOptions& options) {
-  if (options.registry_user.empty()) return std::optional<LocalUser>();
+Result<std::optional<LocalUser>> local_user(const char* flag, const std::string& name) {
+  if (name.empty()) return std::optional<LocalUser>();
   std::vector<char> text(16 << 10);
   passwd entry{};
   passwd* found = nullptr;
-  const int error = getpwnam_r(options.registry_user.c_str(), &entry, text.data(), text.size(), &found);
+  const int error = getpwnam_r(name.c_str(), &entry, text.data(), text.size(), &found);
   if (found != nullptr) return std::optional(LocalUser{entry.pw_uid, entry.pw_gid});
-  return wrong(
-      "--registry-user: " + (error == 0 ? "no user of this name: " : std::strerror(error) + std::string(": ")) +
-      options.registry_user);
+  return wrong(std::string(flag) + ": " +
+               (error == 0 ? "no user of this name: " : std::strerror(error) + std::string(": ")) + name);
 }
 
 Result<Done> make_spool(const std::string& folder) {

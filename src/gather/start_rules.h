@@ -11,8 +11,8 @@ namespace skewscope::gather {
 // Refuses what would leave the daemon open: no credential, or plain HTTP, anywhere but on loopback.
 Result<Done> check_options(const GatherOptions& options);
 
-// Whom --registry-user names; nullopt: nobody.
-Result<std::optional<LocalUser>> registry_user_of(const GatherOptions& options);
+// A user of this machine; nullopt for "". `flag`: which names him, for the error.
+Result<std::optional<LocalUser>> local_user(const char* flag, const std::string& name);
 
 // Where it is missing and its parent is there: for this user and group alone.
 Result<Done> make_spool(const std::string& folder);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pwd.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -24,6 +23,7 @@
 #include "src/cli/commands/report_command.h"
 #include "src/cli/options/flat_config.h"
 #include "src/cli/process/thread_limit.h"
+#include "uid_of_user.h"
 
 namespace skewscope::cli {
 namespace {
@@ -169,13 +169,11 @@ ExitCode mint(const GatherCommandOptions& options) {
   return print(token.value() + "\n") ? kDone : kOutput;
 }
 
-uint32_t uid_of_user(const std::string& name) {
-  std::vector<char> text(16 << 10);
-  passwd entry{};
-  passwd* found = nullptr;
-  getpwnam_r(name.c_str(), &entry, text.data(), text.size(), &found);
-  if (found == nullptr) throw CLI::ValidationError("--owner", "no user of this name: " + name);
-  return entry.pw_uid;
+void mint_for(const std::string& whose, TokenRequest& token) {
+  token.job = whose;
+  if (!whose.starts_with('@')) return;
+  token.uid = uid_of_user("--mint-token", whose.substr(1));
+  token.job = "@" + std::to_string(*token.uid);
 }
 
 }  // namespace
@@ -190,9 +188,11 @@ void add_gather_command_options(CLI::App& command, GatherCommandOptions& options
       .add_option("--restore", options.restored_job,
                   "Put a deleted job back that is in the trash (--trash-retention), while no daemon has the spool")
       ->type_name("JOB");
-  CLI::Option* mint =
-      command.add_option("--mint-token", options.token.job, "Print a token for this job; serves nobody")
-          ->type_name("JOB");
+  CLI::Option* mint = command
+                          .add_option_function<std::string>(
+                              "--mint-token", [&options](const std::string& whose) { mint_for(whose, options.token); },
+                              "Print a token for this job, or for all jobs of this user, by name or UID; serves nobody")
+                          ->type_name("JOB|@USER");
   command.add_option("--scopes", options.token.scopes, "With --mint-token: of upload,read,admin [upload,read]")
       ->delimiter(',')
       ->needs(mint)
@@ -217,7 +217,7 @@ void add_gather_command_options(CLI::App& command, GatherCommandOptions& options
           ->type_name("UID");
   command
       .add_option_function<std::string>(
-          "--owner", [&options](const std::string& name) { options.token.uid = uid_of_user(name); },
+          "--owner", [&options](const std::string& name) { options.token.uid = uid_of_user("--owner", name); },
           "With --mint-token: the same, by the user's name")
       ->excludes(uid)
       ->needs(mint)
@@ -229,12 +229,15 @@ void add_gather_command_options(CLI::App& command, GatherCommandOptions& options
       "  skewscope gather --spool spool --listen 0.0.0.0:7475 --certificate c.pem --private-key k.pem \\\n"
       "    --token-key-file keys\n"
       "  skewscope gather --token-key-file keys --mint-token run1 --owner alice\n"
+      "  skewscope gather --token-key-file keys --mint-token @alice --scopes read\n"
       "  curl -X POST -H \"Authorization: Bearer $ADMIN\" https://head:7475/v1/jobs/run1/revoke\n"
       "  skewscope gather --spool spool --check\n"
       "POST .../revoke ends every token of the job at once and says the --epoch of those that count from then on; a "
       "new\n"
       "job of a deleted one's name needs tokens of a later epoch, too. An admin's POST /v1/tokens gives the right "
       "one.\n"
+      "A user's token counts in the jobs that are his when it is shown, and makes such; it ends by --life or with its "
+      "key.\n"
       "SIGTERM ends it without loss; SIGHUP reads the --config, certificates and keys again and logs what has\n"
       "changed; spool, addresses and --report-time change with a restart.\n"
       "Exit codes: 0 done, 1 --check found damage, 2 usage, 3 no usable spool, 5 output, 6 the store failed, "

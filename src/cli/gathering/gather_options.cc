@@ -74,7 +74,10 @@ void add_access(CLI::App& command, GatherOptions& options) {
                   "Name that requests must give as Host; default: any, with --insecure-local this machine's alone")
       ->type_name("NAME")
       ->group("Access");
-  command.add_flag("--munge", options.munge, "Owners of jobs get tokens for MUNGE credentials")->group("Access");
+  command
+      .add_flag("--munge", options.munge,
+                "Owners of jobs get tokens for MUNGE credentials, and users one for all their jobs")
+      ->group("Access");
   command
       .add_option("--registry-socket", options.registry_socket,
                   "Unix socket on which root, as the prolog of a job, says whose job it is")
@@ -84,6 +87,24 @@ void add_access(CLI::App& command, GatherOptions& options) {
       .add_option("--registry-user", options.registry_user,
                   "Who else than root may say so: the user that PrologSlurmctld runs as, usually slurm")
       ->type_name("NAME")
+      ->group("Access");
+}
+
+void add_sign_on(CLI::App& command, GatherOptions& options) {
+  const auto text = [&](const char* flag, std::string& value, const char* type, const std::string& help) {
+    command.add_option(flag, value, help)->type_name(type)->group("Access");
+  };
+  text("--proxy-socket", options.proxy_socket, "PATH",
+       "Unix socket on which a reverse proxy, as root, asks for users that it has signed on: what they may read");
+  text("--proxy-user", options.proxy_user, "NAME", "Who else than root may ask there: the user that the proxy runs as");
+  text("--user-header", options.user_header, "FIELD",
+       with_default("Field of its requests that names the user, as NSS knows him", options.user_header));
+  text("--user-domain", options.user_domain, "DOMAIN",
+       "NAME@DOMAIN in that field is the user NAME, and any other domain nobody; default: names stay whole");
+  command
+      .add_option("--operators", options.operators, "Users, by name, who see all jobs when that proxy signs them on")
+      ->delimiter(',')
+      ->type_name("LIST")
       ->group("Access");
 }
 
@@ -159,6 +180,7 @@ void add_gather_options(CLI::App& command, GatherOptions& options) {
                                options.admin))
       ->type_name("ADDR:PORT");
   add_access(command, options);
+  add_sign_on(command, options);
   add_reports(command, options);
   add_limits(command, options.limits);
 }

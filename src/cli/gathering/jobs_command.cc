@@ -1,7 +1,6 @@
 #include "jobs_command.h"
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "jobs_text.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/protocol/names.h"
+#include "uid_of_user.h"
 
 namespace skewscope::cli {
 namespace {
@@ -160,16 +160,6 @@ constexpr std::array kActions = {
     Action{"nodes", &Jobs::nodes, false}, Action{"history", &Jobs::history, true},
 };
 
-std::string uid_of(const std::string& user) {
-  if (std::all_of(user.begin(), user.end(), [](char c) { return c >= '0' && c <= '9'; })) return user;
-  std::vector<char> text(16 << 10);
-  passwd entry{};
-  passwd* found = nullptr;
-  getpwnam_r(user.c_str(), &entry, text.data(), text.size(), &found);
-  if (found == nullptr) throw CLI::ValidationError("--owner", "no user of this name: " + user);
-  return std::to_string(entry.pw_uid);
-}
-
 }  // namespace
 
 void add_jobs_options(CLI::App& command, JobsCommandOptions& options) {
@@ -186,7 +176,8 @@ void add_jobs_options(CLI::App& command, JobsCommandOptions& options) {
       ->type_name("receiving|complete|ended");
   command
       .add_option_function<std::string>(
-          "--owner", [&options](const std::string& user) { options.owner = uid_of(user); },
+          "--owner",
+          [&options](const std::string& user) { options.owner = std::to_string(uid_of_user("--owner", user)); },
           "list: jobs of this user, by name or UID")
       ->type_name("USER");
   command.add_option("--node", options.node, "list: jobs that this node took part in")

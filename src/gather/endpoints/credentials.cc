@@ -1,8 +1,11 @@
 // Who asks, for which job, and whether they may.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "endpoints.h"
 #include "pages.h"
+#include "sign_on.h"
 #include "src/gather/http/host.h"
 #include "src/gather/http/listener.h"
 
@@ -12,7 +15,7 @@ namespace {
 bool is_form(Endpoint endpoint) { return endpoint == Endpoint::login || endpoint == Endpoint::logout; }
 
 // The head node speaks on the registry's socket, of jobs alone: root, or the user that was named.
-std::variant<Caller, Response> registry_caller(const Request& request) {
+Admitted registry_caller(const Request& request) {
   if (request.endpoint != Endpoint::job_put && request.endpoint != Endpoint::job_end &&
       request.endpoint != Endpoint::report_again && request.endpoint != Endpoint::job_revoke &&
       request.endpoint != Endpoint::job_get) {
@@ -60,7 +63,18 @@ bool Endpoints::proves_something(const Call& call, const Caller& caller) const {
   return munge ? held->munge != nullptr : caller.token.has_value();
 }
 
-std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
+// Names of users that are searched for, or whose page it is: a search finds nothing by one that is not known yet.
+bool Endpoints::waits_for_names(const Request& request, const Caller& caller) const {
+  if (request.endpoint != Endpoint::page_jobs && request.endpoint != Endpoint::job_list) return false;
+  const auto user = user_of(caller);
+  if (user && users_.of_uid(*user).known == UserNames::Known::not_yet) return true;
+  return std::any_of(request.query.begin(), request.query.end(), [this](const auto& pair) {
+    const bool is_name = pair.first == "owner" || pair.first == "q";
+    return is_name && users_.of_name(pair.second).known == UserNames::Known::not_yet;
+  });
+}
+
+Admitted Endpoints::admit_caller(const Call& call) {
   const Request& request = call.request;
   if (call.registry) return registry_caller(request);
   const auto held = settings();
@@ -73,7 +87,15 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
   if (guarded && !is_our_page(request.origin, request.host)) {
     return problem(403, "the request came from a page of another server");
   }
-  Caller caller = caller_of(call);
+  Caller caller;
+  if (call.proxy) {
+    if (is_form(request.endpoint)) return see_other("/");
+    Admitted who = signed_on(call, held->options, users_);
+    if (!std::holds_alternative<Caller>(who)) return who;
+    caller = std::get<Caller>(std::move(who));
+  } else {
+    caller = caller_of(call);
+  }
   const bool open_to_others = request.endpoint == Endpoint::metrics && !is_loopback(held->options.admin);
   if (open_to_others && !sees_all_jobs(caller, Endpoint::metrics)) {
     metrics_.authentication_failed(request.authorization_scheme.empty() ? "none" : "token");
@@ -83,6 +105,7 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
   const std::string job = job_of(request, caller);
   const auto facts = facts_of(store_, job);
   const Decision decision = authorize(request, job, facts ? &*facts : nullptr, caller);
+  if (decision == Decision::allow && waits_for_names(request, caller)) return NotKnownYet{};
   if (decision == Decision::allow) return caller;
   if (decision == Decision::unauthenticated) {
     metrics_.authentication_failed(request.authorization_scheme.empty() ? "none" : "token");
@@ -90,7 +113,7 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
     if (request.authorization_scheme.empty() && is_page(request.endpoint, request.suffix)) return see_other("/login");
     return unauthorized(why_unauthenticated(request, caller, facts));
   }
-  if (decision == Decision::forbidden) return problem(403, "the token does not have the scope for this");
+  if (decision == Decision::forbidden) return problem(403, "the credential does not have the scope for this");
   return is_page(request.endpoint, request.suffix) ? page_not_found() : problem(404, "no such job, upload or file");
 }
 
@@ -109,7 +132,11 @@ std::string Endpoints::why_unauthenticated(const Request& request, const Caller&
 
 bool Endpoints::revoked(const Call& call) const {
   const auto& shown = call.caller.token ? call.caller.token : call.caller.cookie;
-  return shown && shown->job != "*" && shown->epoch < store_.epoch_of(shown->job);
+  if (!shown || shown->job == "*") return false;
+  const auto user = user_of(*shown);
+  if (!user) return shown->epoch < store_.epoch_of(shown->job);
+  const auto job = store_.job_in_brief(job_of(call.request, call.caller));
+  return job && job->owner_uid != *user;
 }
 
 }  // namespace skewscope::gather

@@ -127,7 +127,7 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
     case Endpoint::job_put:
       return put_job(context, call, next);
     case Endpoint::job_list:
-      return next(in_turn(call, [this, call] { return list_jobs(store_, history_, *call); }));
+      return next(in_turn(call, [this, call] { return list_jobs(store_, history_, users_, *call); }));
     case Endpoint::job_get:
       return next(in_turn(call, [this, call] { return get_job(store_, *call); }));
     case Endpoint::job_end:
@@ -147,7 +147,7 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
     case Endpoint::nodes:
       return next(in_turn(call, [this] { return document(200, "application/json", nodes_json(history_)); }));
     case Endpoint::history:
-      return next(in_turn(call, [this, call] { return runs_of_series(history_, *call); }));
+      return next(in_turn(call, [this, call] { return runs_of_series(store_, history_, *call); }));
     case Endpoint::page_jobs:
     case Endpoint::page_job:
     case Endpoint::page_nodes:
@@ -205,8 +205,7 @@ Response Endpoints::page_of(const Call& call) const {
                   says_something ? last_lines_of_log(store_, job->name) : "",
                   store_.report_files(job->name),
                   series_of(job->name),
-                  {}};
-    if (sees_all_jobs(call.caller, Endpoint::page_job)) shown.runs = history_.runs_of(shown.series, kRunsOnPage);
+                  readable_runs(store_, history_, call, series_of(job->name), kRunsOnPage)};
     return job_page(shown);
   }
   return jobs_page(list_of(call));
@@ -216,16 +215,20 @@ JobsPage Endpoints::list_of(const Call& call) const {
   JobsPage shown;
   shown.search.insert(call.request.query.begin(), call.request.query.end());
   const auto page = shown.search.extract("page");
-  FoundJobs found = find_jobs(store_, history_, call, shown.search, page ? std::stoul(page.mapped()) : 1);
+  FoundJobs found = find_jobs(store_, history_, users_, call, shown.search, page ? std::stoul(page.mapped()) : 1);
   shown.found = found.found;
   shown.all = found.all;
   shown.page = found.page;
   shown.pages = found.pages;
+  if (const auto user = user_of(call.caller)) {
+    const std::string name = users_.of_uid(*user).user.name;
+    shown.whose = name.empty() ? fmt::format("uid {}", *user) : name;
+  }
   shown.signed_in = call.caller.cookie.has_value();
   if (sees_all_jobs(call.caller, Endpoint::page_jobs)) shown.nodes = history_.nodes(kNodesAheadOfJobs);
   for (JobState& job : found.jobs) {
     ListedJob listed;
-    listed.owner = job.owner_uid == 0 ? "" : users_.name_of(job.owner_uid);
+    listed.owner = job.owner_uid == 0 ? "" : users_.of_uid(job.owner_uid).user.name;
     auto run = history_.newest_of(job.name);
     const bool remembered = run && run->created == job.created;
     std::string verdict = remembered ? std::move(run->verdict) : verdict_of_report(store_, job);
@@ -326,6 +329,7 @@ void Endpoints::served(const Served& served) {
                                     : none},
                   {"upload", call.request.upload_id},
                   {"peer", served.peer},
+                  {"client", call.request.forwarded_for},
                   {"node", call.certificate_name},
                   {"uid", int64_t{uid_of(call.caller)}},
                   {"token", trace},

@@ -29,10 +29,11 @@ class Endpoints : public Service {
  public:
   Endpoints(Store& store, const History& history, const std::shared_ptr<const Settings>& settings);
 
-  std::variant<Caller, Response> admit_caller(const Call& call) override;
+  Admitted admit_caller(const Call& call) override;
   void begin(const CallPointer& call, std::function<void(Next)> next) override;
   bool revoked(const Call& call) const override;
   void served(const Served& served) override;
+  std::string user_header() const override { return settings()->options.user_header; }
   Lobby& lobby() override { return lobby_; }
   BufferPool& buffers() override { return buffers_; }
   BufferPool& download_buffers() override { return download_buffers_; }
@@ -55,6 +56,7 @@ class Endpoints : public Service {
   std::string why_unauthenticated(const Request& request, const Caller& caller,
                                   const std::optional<JobFacts>& facts) const;
   Response to_browser(Response response) const;
+  bool waits_for_names(const Request& request, const Caller& caller) const;
   bool proves_something(const Call& call, const Caller& caller) const;
   Response file_of(const Call& call);
   Next in_turn(const CallPointer& call, std::function<Response()> answer);
@@ -73,7 +75,7 @@ class Endpoints : public Service {
   Metrics metrics_;
   mutable StragglerFigures stragglers_;
   mutable HangFigures hangs_;
-  mutable UserNames users_;
+  UserNames users_;
   TokenDesk desk_;
   mutable std::mutex mutex_;  // of the next two
   std::shared_ptr<const Settings> settings_;

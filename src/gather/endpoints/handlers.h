@@ -4,11 +4,12 @@
 #include <functional>
 #include <memory>
 
+#include "src/gather/history/history.h"
 #include "src/gather/http/service.h"
 
 namespace skewscope::gather {
 
-class History;
+class UserNames;
 
 using CallPointer = std::shared_ptr<const Call>;
 using Continue = std::function<void(Next)>;
@@ -32,7 +33,7 @@ void put_rank(const Context& context, const CallPointer& call, const Continue& n
 // job_handlers.cc
 void put_job(const Context& context, const CallPointer& call, const Continue& next);
 // Those that the caller may read, by name; with a key of a search, or `page`, as find_jobs() finds them.
-Response list_jobs(const Store& store, const History& history, const Call& call);
+Response list_jobs(const Store& store, const History& history, const UserNames& users, const Call& call);
 Response get_job(const Store& store, const Call& call);
 void end_job(const Context& context, const CallPointer& call, const Continue& next);
 void report_again(const Context& context, const CallPointer& call, const Continue& next);
@@ -41,6 +42,12 @@ void delete_job(const Context& context, const CallPointer& call, const Continue&
 // Those of the jobs after this name that the caller may read, by name and in brief, until `take` wants no more.
 void each_readable_job(const Store& store, const Call& call, const std::string& after,
                        const std::function<bool(const JobState&)>& take);
+// Whose jobs alone the caller sees, by token or cookie; nullopt: those that it names.
+std::optional<uint32_t> user_of(const Caller& caller);
+// The runs of a series that the caller may be told of, the newest first: all, or a user's own. A job that is gone was
+// his who owned it when its report was made.
+std::vector<Run> readable_runs(const Store& store, const History& history, const Call& call, const std::string& series,
+                               size_t most);
 // What decides who may do what with a job; nullopt: there never was one of this name.
 std::optional<JobFacts> facts_of(const Store& store, const std::string& job);
 JobFacts facts_of(const JobState& job);

@@ -112,7 +112,7 @@ std::string nodes_json(const History& history) {
   return json({{"nodes", list}}).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-Response runs_of_series(const History& history, const Call& call) {
+Response runs_of_series(const Store& store, const History& history, const Call& call) {
   std::string job;
   size_t most = kUsualRuns;
   for (const auto& [key, value] : call.request.query) {
@@ -121,7 +121,7 @@ Response runs_of_series(const History& history, const Call& call) {
   }
   if (job.empty()) return problem(400, "the query needs job=NAME");
   const std::string series = series_of(job);
-  const std::vector<Run> runs = history.runs_of(series, most);
+  const std::vector<Run> runs = readable_runs(store, history, call, series, most);
   const std::map<size_t, double> changes = changes_of_steps(runs);
   const std::optional<GroupRecord> group = costliest_group(runs);
   json list = json::array();

@@ -19,8 +19,9 @@ std::map<size_t, double> changes_of_steps(const std::vector<Run>& runs);
 // {"nodes": [...]}, who was the cause most often first.
 std::string nodes_json(const History& history);
 // {"series", "runs": [...], "costliest_group"}, the newest first, of the series that the query's job belongs to;
-// `step_change` where the time of a step changed for good with that run, `software_changes` against the run before.
-Response runs_of_series(const History& history, const Call& call);
+// `step_change` where the time of a step changed for good with that run, `software_changes` against the run before. Of
+// these, those that the caller may read.
+Response runs_of_series(const Store& store, const History& history, const Call& call);
 // skewscope_node_jobs and skewscope_node_caused_jobs, of the nodes that were the cause most often.
 std::string node_metrics(const History& history);
 

@@ -31,7 +31,7 @@ std::string only_job_of(const Call& call) {
   const Caller& caller = call.caller;
   if (caller.insecure_local) return "";
   const auto& shown = caller.token ? caller.token : caller.cookie;
-  return shown && shown->job != "*" ? shown->job : "";
+  return shown && shown->job != "*" && !user_of(*shown) ? shown->job : "";
 }
 
 // That of the dumps comes first: the job hangs.
@@ -42,14 +42,30 @@ std::string verdict_of(const Store& store, const JobState& job) {
 
 }  // namespace
 
-JobFacts facts_of(const JobState& job) {
-  return {job.epoch, true, job.settings.owner_uid, job.settings.nodes, job.ended};
-}
+JobFacts facts_of(const JobState& job) { return {job.epoch, true, job.owner_uid, job.settings.nodes, job.ended}; }
 
 std::optional<JobFacts> facts_of(const Store& store, const std::string& job) {
   if (const auto known = store.job_in_brief(job)) return facts_of(*known);
   const uint32_t epoch = store.epoch_of(job);
-  return epoch == 0 ? std::nullopt : std::optional(JobFacts{epoch, false, {}, {}, false});
+  return epoch == 0 ? std::nullopt : std::optional(JobFacts{epoch, false, 0, {}, false});
+}
+
+std::optional<uint32_t> user_of(const Caller& caller) {
+  const auto& shown = caller.token ? caller.token : caller.cookie;
+  return shown ? user_of(*shown) : std::nullopt;
+}
+
+std::vector<Run> readable_runs(const Store& store, const History& history, const Call& call, const std::string& series,
+                               size_t most) {
+  if (sees_all_jobs(call.caller, call.request.endpoint)) return history.runs_of(series, most);
+  const auto user = user_of(call.caller);
+  if (!user) return {};
+  std::vector<Run> runs = history.runs_of(series, most, user);
+  std::erase_if(runs, [&](const Run& run) {
+    const auto job = store.job_in_brief(run.job);
+    return job && job->created == run.created && job->owner_uid != *user;
+  });
+  return runs;
 }
 
 uint32_t uid_of(const Caller& caller) { return caller.token ? caller.token->uid : 0; }
@@ -101,6 +117,11 @@ void put_job(const Context& context, const CallPointer& call, const Continue& ne
                                            {"token", token_trace(call->request.bearer)},
                                            {"peer", call->peer}});
         }
+        const auto owner = parsed.settings.owner_uid;
+        if (known && known->owner_uid != 0 && owner && *owner != known->owner_uid) {
+          log_warning("job_changes_owner",
+                      {{"job", call->request.job}, {"from", int64_t{known->owner_uid}}, {"to", int64_t{*owner}}});
+        }
         store.put_job(call->request.job, parsed.settings, state_as(known ? 200 : 201, [respond](Next state) {
                         respond(std::get<Response>(std::move(state)));
                       }));
@@ -133,12 +154,12 @@ void each_readable_job(const Store& store, const Call& call, const std::string& 
   }
 }
 
-Response list_jobs(const Store& store, const History& history, const Call& call) {
+Response list_jobs(const Store& store, const History& history, const UserNames& users, const Call& call) {
   JobSearch search(call.request.query.begin(), call.request.query.end());
   const auto by_name = [](const auto& pair) { return kListedByName.contains(pair.first); };
   if (!std::all_of(search.begin(), search.end(), by_name)) {
     const auto page = search.extract("page");
-    const FoundJobs found = find_jobs(store, history, call, search, page ? std::stoul(page.mapped()) : 1);
+    const FoundJobs found = find_jobs(store, history, users, call, search, page ? std::stoul(page.mapped()) : 1);
     std::vector<std::string> verdicts;
     for (const JobState& job : found.jobs) verdicts.push_back(verdict_of(store, job));
     return document(200, "application/json", found_jobs_json(found.jobs, verdicts, found.found, found.pages));

@@ -17,7 +17,7 @@ std::string lower_case(std::string text) {
 
 class JobFilter {
  public:
-  JobFilter(const History& history, const JobSearch& search) {
+  JobFilter(const History& history, const UserNames& users, const JobSearch& search) {
     const auto value = [&](const char* key) {
       const auto found = search.find(key);
       return found == search.end() ? std::string() : found->second;
@@ -25,7 +25,9 @@ class JobFilter {
     text_ = lower_case(value("q"));
     state_ = value("state");
     node_ = value("node");
-    owner_ = value("owner");
+    owner_text_ = value("owner");
+    owner_ = uid_of(users, owner_text_);
+    owner_in_text_ = uid_of(users, value("q"));
     if (!text_.empty()) with_text_ = history.jobs_with_text(text_);
     if (!node_.empty()) on_node_ = history.jobs_on_node(node_);
     if (search.contains("loss")) with_loss_ = history.jobs_with_loss(value("loss"));
@@ -39,18 +41,24 @@ class JobFilter {
     const bool on_node =
         node_.empty() || std::find(nodes.begin(), nodes.end(), node_) != nodes.end() || on_node_.contains(key);
     return job.created >= since_ && job.created < until_ && (state_.empty() || state_ == state_of(job)) &&
-           (owner_.empty() || owner_ == std::to_string(job.owner_uid)) && on_node &&
-           (!with_loss_ || with_loss_->contains(key)) && (text_.empty() || says_text(job) || with_text_.contains(key));
+           (owner_text_.empty() || owner_ == job.owner_uid) && on_node && (!with_loss_ || with_loss_->contains(key)) &&
+           (text_.empty() || says_text(job) || with_text_.contains(key));
   }
 
  private:
+  static std::optional<uint32_t> uid_of(const UserNames& users, const std::string& text) {
+    if (const auto uid = whole_number(text, UINT32_MAX)) return static_cast<uint32_t>(*uid);
+    const UserNames::Answer found = users.of_name(text);
+    return found.known == UserNames::Known::user ? std::optional(found.user.uid) : std::nullopt;
+  }
   bool says_text(const JobState& job) const {
     const auto has_it = [this](const std::string& text) { return lower_case(text).find(text_) != std::string::npos; };
-    return has_it(job.name) || std::to_string(job.owner_uid) == text_ ||
+    return has_it(job.name) || owner_in_text_ == job.owner_uid ||
            std::any_of(job.settings.nodes.begin(), job.settings.nodes.end(), has_it);
   }
 
-  std::string text_, state_, node_, owner_;
+  std::string text_, state_, node_, owner_text_;
+  std::optional<uint32_t> owner_, owner_in_text_;
   JobKeys with_text_, on_node_;
   std::optional<JobKeys> with_loss_;
   Time since_{}, until_ = Time::max();
@@ -58,14 +66,14 @@ class JobFilter {
 
 }  // namespace
 
-FoundJobs find_jobs(const Store& store, const History& history, const Call& call, const JobSearch& search,
-                    size_t page) {
+FoundJobs find_jobs(const Store& store, const History& history, const UserNames& users, const Call& call,
+                    const JobSearch& search, size_t page) {
   struct Match {
     Time created{};
     std::string name;
   };
   FoundJobs out;
-  const JobFilter filter(history, search);
+  const JobFilter filter(history, users, search);
   std::vector<Match> matches;
   each_readable_job(store, call, "", [&](const JobState& job) {
     ++out.all;

@@ -11,6 +11,7 @@
 
 #include "handlers.h"
 #include "src/gather/history/history.h"
+#include "user_names.h"
 
 namespace skewscope::gather {
 
@@ -25,7 +26,8 @@ struct FoundJobs {
   size_t page = 1, pages = 1;
 };
 
-// `page`: one behind the last is the last.
-FoundJobs find_jobs(const Store& store, const History& history, const Call& call, const JobSearch& search, size_t page);
+// `page`: one behind the last is the last. `users`: who knows the names of owners.
+FoundJobs find_jobs(const Store& store, const History& history, const UserNames& users, const Call& call,
+                    const JobSearch& search, size_t page);
 
 }  // namespace skewscope::gather

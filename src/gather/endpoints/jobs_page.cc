@@ -34,20 +34,20 @@ std::string address_of(const JobSearch& search, size_t page) {
 }
 
 // A GET of this page: its fields are in the address, so that a reload and a bookmark keep them.
-std::string search_form(const JobSearch& search) {
+std::string search_form(const JobSearch& search, bool of_one_user) {
   std::string form = "<form class=\"search\" action=\"/\">";
   const auto field = [&](const char* key, const char* label, const char* type) {
     form += fmt::format("<label>{}<br><input type=\"{}\" name=\"{}\" value=\"{}\"></label>", label, type, key,
                         escaped(value_in(search, key)));
   };
-  field("q", "Name, owner's uid, node, verdict", "search");
+  field("q", of_one_user ? "Name, node, verdict" : "Name, owner, node, verdict", "search");
   form += "<label>State<br><select name=\"state\">";
   for (const std::string state : {"", "receiving", "complete", "ended"}) {
     form += fmt::format("<option value=\"{}\"{}>{}</option>", state,
                         state == value_in(search, "state") ? " selected" : "", state.empty() ? "any" : state);
   }
   form += "</select></label>";
-  field("owner", "Owner's uid", "text");
+  if (!of_one_user) field("owner", "Owner (name or uid)", "text");
   field("node", "Node", "text");
   field("loss", "Largest loss", "text");
   field("since", "Since", "date");
@@ -121,7 +121,8 @@ Response jobs_page(const JobsPage& shown) {
   std::string nodes;
   for (const NodeRecord& record : shown.nodes) nodes += "<p>" + escaped(sentence_of(record)) + "</p>\n";
   if (!shown.nodes.empty()) nodes += "<p><a href=\"/nodes\">All nodes that were the cause</a></p>\n";
-  std::string body = live_part("nodes", nodes) + "<h1>Jobs</h1>\n";
+  std::string body = live_part("nodes", nodes);
+  body += shown.whose.empty() ? "<h1>Jobs</h1>\n" : "<h1>Jobs of " + escaped(shown.whose) + "</h1>\n";
   if (shown.signed_in) body += "<form method=\"post\" action=\"/logout\"><button>Sign out</button></form>\n";
   std::string jobs = places(shown);
   if (!shown.jobs.empty()) {
@@ -132,7 +133,7 @@ Response jobs_page(const JobsPage& shown) {
     for (const ListedJob& listed : shown.jobs) jobs += row_of(listed);
     jobs += "</tbody></table></div>";
   }
-  body += search_form(shown.search) + live_part("jobs", jobs);
+  body += search_form(shown.search, !shown.whose.empty()) + live_part("jobs", jobs);
   return page(200, html_of("skewscope: jobs", body, Liveness::live), policy("'self'", Liveness::live),
               shown.signed_in ? "same-origin" : "no-referrer");
 }

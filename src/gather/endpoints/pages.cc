@@ -129,6 +129,12 @@ Response login_page(bool refused) {
               policy("'self'", Liveness::still), "same-origin");
 }
 
+Response refusal_page(int status, const std::string& why, const std::string& user) {
+  const std::string who = user.empty() ? "" : fmt::format("<p>Signed in as {}.</p>", escaped(user));
+  return page(status, html_of("skewscope: no access", "<h1>No access</h1><p>" + why + "</p>" + who, Liveness::still),
+              policy("'none'", Liveness::still));
+}
+
 Response page_not_found() {
   return page(
       404, html_of("skewscope: no such job", "<p><a href=\"/\">All jobs</a></p><h1>No such job</h1>", Liveness::still),

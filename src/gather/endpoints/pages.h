@@ -27,6 +27,7 @@ struct JobsPage {
   std::vector<ListedJob> jobs;
   JobSearch search;
   size_t found = 0, all = 0, page = 1, pages = 1;  // as in FoundJobs
+  std::string whose;  // jobs these are: the user's, who sees no others; "": not of one user alone
   bool signed_in = false;
 };
 Response jobs_page(const JobsPage& shown);  // jobs_page.cc
@@ -43,5 +44,7 @@ struct JobPage {
 Response job_page(const JobPage& shown);
 Response login_page(bool refused);
 Response page_not_found();
+// Why the proxy's user is not let in.
+Response refusal_page(int status, const std::string& why, const std::string& user);
 
 }  // namespace skewscope::gather

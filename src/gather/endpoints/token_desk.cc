@@ -16,7 +16,7 @@ constexpr ptrdiff_t kMostWaiting = 64, kMostOfOneAddress = 8;
 constexpr int64_t kUsualLife = 24 * 3600, kLongestLife = 8 * 24 * 3600;  // s
 
 struct Wish {
-  std::string job;
+  std::string job;  // or kOwnJobs; "": as the credential says
   int64_t life = kUsualLife;
 };
 
@@ -27,6 +27,8 @@ std::optional<Wish> parse_wish(const std::string& body) {
   for (const auto& [key, value] : document.items()) {
     if (key == "job" && value.is_string() && is_name(value.get<std::string>())) {
       wish.job = value.get<std::string>();
+    } else if (key == "user" && value == true && !document.contains("job")) {
+      wish.job = kOwnJobs;
     } else if (key == "life_s" && value.is_number_unsigned() && value > 0U) {
       wish.life = value > static_cast<uint64_t>(kLongestLife) ? kLongestLife : value.get<int64_t>();
     } else {
@@ -44,15 +46,19 @@ Response grant(const Store& store, const Call& call, const Caller& caller, const
   if (decision == Decision::unknown) return problem(404, "no such job");
   if (decision != Decision::allow) return problem(status_of(decision), "this does not give a token");
   TokenPayload payload;
-  payload.job = wish.job;
   payload.scopes = kUpload | kRead;
-  payload.uid = caller.munge ? caller.munge->uid : facts.owner_uid.value_or(uid_of(caller));
+  payload.uid = caller.munge ? caller.munge->uid : facts.owner_uid != 0 ? facts.owner_uid : uid_of(caller);
+  payload.job = wish.job == kOwnJobs ? jobs_of_user(payload.uid) : wish.job;
   payload.epoch = facts.epoch;
   payload.expires = wall_clock() + seconds(wish.life);
-  const json granted{{"token", means.keys.mint(payload)},
-                     {"job", payload.job},
-                     {"scopes", {"upload", "read"}},
-                     {"expires", payload.expires.time_since_epoch().count()}};
+  json granted{{"token", means.keys.mint(payload)},
+               {"scopes", {"upload", "read"}},
+               {"expires", payload.expires.time_since_epoch().count()}};
+  if (user_of(payload)) {
+    granted["uid"] = payload.uid;
+  } else {
+    granted["job"] = payload.job;
+  }
   return document(201, "application/json", granted.dump() + "\n");
 }
 
@@ -62,7 +68,8 @@ Response grant_for_munge(const Store& store, const Call& call, const TokenDesk::
   const MungeAnswer answer = means.munge->decode(call.request.bearer, means.server);
   if (answer.unavailable) return problem(503, "MUNGE does not answer");
   if (!answer.identity) return unauthorized();
-  if (!wish.job.empty() && wish.job != answer.identity->job) return problem(400, "the credential is for another job");
+  if (!wish.job.empty() && wish.job != answer.identity->job)
+    return problem(400, "the credential asks for another token");
   wish.job = answer.identity->job;
   caller.munge = answer.identity;
   return grant(store, call, caller, means, wish);
@@ -83,7 +90,7 @@ void TokenDesk::stop() {
 
 void TokenDesk::issue(const std::shared_ptr<const Call>& call, Means means, const std::string& body, Respond respond) {
   const auto wish = parse_wish(body);
-  if (!wish) return respond(problem(400, "the body is no JSON object of job and life_s"));
+  if (!wish) return respond(problem(400, "the body is no JSON object of job, or user, and life_s"));
   if (call->request.authorization_scheme != "munge") return respond(grant(store_, *call, call->caller, means, *wish));
   const std::lock_guard lock(mutex_);
   if (over_) return respond(problem(503, "the daemon is stopping"));

@@ -1,8 +1,8 @@
 // POST /v1/tokens: gives out a job's token for a proof of who asks: a MUNGE credential of the job's owner, the
-// certificate of one of its nodes, or a token of scope admin.
+// certificate of one of its nodes, or a token of scope admin; and a user's for a MUNGE credential of his.
 //
-// The body may say {"job": NAME, "life_s": N}; a MUNGE credential names the job itself. The answer is
-// {"token", "job", "scopes", "expires" (Unix time, s)}.
+// The body may say {"job": NAME, "life_s": N}, or {"user": true} in place of the job; a MUNGE credential says itself
+// which. The answer is {"token", "job" or "uid", "scopes", "expires" (Unix time, s)}.
 #pragma once
 
 #include <condition_variable>

@@ -252,7 +252,7 @@ void History::forget(Time before) {
   if (deleted) count_all();
 }
 
-std::vector<Run> History::runs_where(const char* sql, const std::string& value, size_t most) const {
+std::vector<Run> History::runs_where(const std::string& sql, const std::string& value, size_t most) const {
   std::vector<Run> runs;
   Asked rows(database_.get(), std::string("SELECT ") + kRunColumns + " FROM run WHERE " + sql + " LIMIT ?2", value,
              static_cast<int64_t>(most));
@@ -262,9 +262,10 @@ std::vector<Run> History::runs_where(const char* sql, const std::string& value, 
   return runs;
 }
 
-std::vector<Run> History::runs_of(const std::string& series, size_t most) const {
+std::vector<Run> History::runs_of(const std::string& series, size_t most, std::optional<uint32_t> owner) const {
+  const std::string of_owner = owner ? " AND owner_uid=" + std::to_string(*owner) : "";
   const std::lock_guard lock(mutex_);
-  return runs_where("series=?1 ORDER BY created DESC, id DESC", series, most);
+  return runs_where("series=?1" + of_owner + " ORDER BY created DESC, id DESC", series, most);
 }
 
 std::optional<Run> History::newest_of(const std::string& job) const {

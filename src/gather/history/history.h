@@ -69,8 +69,8 @@ class History {
   // What was reported before.
   void forget(Time before);
 
-  // The runs of a series, the newest first.
-  std::vector<Run> runs_of(const std::string& series, size_t most) const;
+  // The runs of a series, the newest first; `owner`: those that were this user's.
+  std::vector<Run> runs_of(const std::string& series, size_t most, std::optional<uint32_t> owner = {}) const;
   // The newest run of a job; nullopt: none.
   std::optional<Run> newest_of(const std::string& job) const;
   // The jobs of runs whose verdict or one of whose nodes contains this, in upper or lower case.
@@ -85,7 +85,7 @@ class History {
     void operator()(sqlite3* database) const;
   };
   explicit History(sqlite3* database);
-  std::vector<Run> runs_where(const char* sql, const std::string& value, size_t most) const;
+  std::vector<Run> runs_where(const std::string& sql, const std::string& value, size_t most) const;
   void count_all();
   void count(const std::string& node, ReportOutcome::Part part);
   JobKeys jobs_where(const char* sql, const std::string& value) const;

@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kLoginCookie = "__Host-skewscope=";
 constexpr std::chrono::hours kLoginLife{8};
 
-enum class Need { nothing, token_for_job, upload, read, list, all_jobs, administer };
+enum class Need { nothing, token, upload, read, list, own_runs, all_jobs, administer };
 
 Need need_of(Endpoint endpoint) {
   switch (endpoint) {
@@ -20,7 +20,7 @@ Need need_of(Endpoint endpoint) {
     case Endpoint::ready:
       return Need::nothing;
     case Endpoint::tokens:
-      return Need::token_for_job;
+      return Need::token;
     case Endpoint::job_get:
     case Endpoint::rank_get:
     case Endpoint::report:
@@ -30,8 +30,9 @@ Need need_of(Endpoint endpoint) {
     case Endpoint::job_list:
     case Endpoint::page_jobs:
       return Need::list;
-    case Endpoint::nodes:
     case Endpoint::history:
+      return Need::own_runs;
+    case Endpoint::nodes:
     case Endpoint::page_nodes:
       return Need::all_jobs;
     case Endpoint::job_revoke:
@@ -62,16 +63,34 @@ const TokenPayload* token_for(const Caller& caller, bool page) {
 
 bool has_scope(const TokenPayload& token, unsigned scope) { return (token.scopes & (scope | kAdmin)) != 0; }
 
+// Does a user's token: in a job that is his, and for an upload that makes one.
+bool counts_for(uint32_t user, const std::string& job, const JobFacts* known, unsigned scope) {
+  const bool is_there = known != nullptr && known->exists;
+  return is_there ? known->owner_uid == user : scope == kUpload && !job.empty();
+}
+
 // Within one job. A token for every job has no epoch: it ends with its expiry or its key.
 Decision within_job(const TokenPayload& token, const std::string& job, const JobFacts* known, unsigned scope) {
+  if (const auto user = user_of(token)) {
+    if (!counts_for(*user, job, known, scope)) return Decision::unknown;
+    return has_scope(token, scope) ? Decision::allow : Decision::forbidden;
+  }
   if (token.job != "*" && token.job != job) return Decision::unknown;
   if (token.job != "*" && known != nullptr && token.epoch < known->epoch) return Decision::unauthenticated;
   return has_scope(token, scope) ? Decision::allow : Decision::forbidden;
 }
 
+// No token gives one: whoever holds it need not be the user.
+Decision may_get_users_token(const Caller& caller) {
+  if (caller.token) return Decision::forbidden;
+  if (!caller.munge) return Decision::unauthenticated;
+  return caller.munge->job == kOwnJobs && owns_jobs(caller.munge->uid) ? Decision::allow : Decision::forbidden;
+}
+
 // Root's credential says only that root of some node asks: the node's certificate must say which. The certificate alone
 // proves nothing: every user whose jobs ran on the node may have read it.
 Decision may_get_token(const std::string& job, const JobFacts* known, const Caller& caller) {
+  if (job == kOwnJobs) return may_get_users_token(caller);
   if (caller.token) return within_job(*caller.token, job, known, kAdmin);
   if (!caller.munge) return Decision::unauthenticated;
   if (known == nullptr || !known->exists || caller.munge->job != job) return Decision::unknown;
@@ -102,6 +121,10 @@ Caller identify(const Request& request, const TokenKeys& keys, std::chrono::sys_
   return out;
 }
 
+TokenPayload payload_of_signed_on(uint32_t uid, bool is_operator) {
+  return {is_operator ? "*" : jobs_of_user(uid), kRead, uid, std::chrono::sys_seconds::max(), 0};
+}
+
 bool is_known(const Caller& caller) {
   return caller.insecure_local || !caller.node.empty() || caller.munge ||
          (!caller.failed && (caller.token || caller.cookie));
@@ -125,11 +148,15 @@ Decision authorize(const Request& request, const std::string& job, const JobFact
   const Need need = need_of(request.endpoint);
   if (need == Need::nothing || caller.insecure_local) return Decision::allow;
   if (caller.failed) return Decision::unauthenticated;
-  if (need == Need::token_for_job) return may_get_token(job, known, caller);
+  if (need == Need::token) return may_get_token(job, known, caller);
   const TokenPayload* token = token_for(caller, is_page(request.endpoint, request.suffix));
   if (token == nullptr) return Decision::unauthenticated;
-  if (need == Need::list) return has_scope(*token, kRead) ? Decision::allow : Decision::forbidden;
-  if (need == Need::all_jobs) return sees_all_jobs(caller, request.endpoint) ? Decision::allow : Decision::forbidden;
+  if (need == Need::list || (need == Need::own_runs && user_of(*token))) {
+    return has_scope(*token, kRead) ? Decision::allow : Decision::forbidden;
+  }
+  if (need == Need::all_jobs || need == Need::own_runs) {
+    return sees_all_jobs(caller, request.endpoint) ? Decision::allow : Decision::forbidden;
+  }
   return within_job(*token, job, known, scope_of(need));
 }
 

@@ -1,24 +1,28 @@
 // May this caller do this: a pure decision, taken before any byte of a body is read.
 //
 // A job's token does within its job what its scopes say, and elsewhere nothing: for it, other jobs do not exist. Scope
-// admin represents all scopes; a token for "*" counts in every job. MUNGE and client certificates prove who calls; they
-// get a job's token (POST /v1/tokens) and nothing else. A browser's cookie is good for pages, and
-// for what they link of reports, alone.
+// admin represents all scopes; a token for "*" counts in every job. A user's counts in the jobs that he owns,
+// and an upload by it under a name that is free makes another of these. MUNGE and client certificates prove who calls;
+// they get a token (POST /v1/tokens) and nothing else. A browser's cookie is good for pages, and for what they link of
+// reports, alone. Whom a proxy has signed on may do what a token of scope read may.
 //
 // | endpoint                                        | needs                                       |
 // |-------------------------------------------------|---------------------------------------------|
 // | OPTIONS, login, logout; the admin listener      | nothing; its metrics, where it is not on    |
 // |                                                 | loopback, scope read of "*"                 |
-// | tokens                                          | MUNGE of the job's owner; until the job's   |
-// |                                                 | end, MUNGE of root and the certificate of   |
-// |                                                 | one of its nodes; scope admin               |
+// | tokens                                          | a user's: MUNGE of him; a job's: MUNGE of   |
+// |                                                 | its owner; until the job's end, MUNGE of    |
+// |                                                 | root and the certificate of one of its      |
+// |                                                 | nodes; scope admin                          |
 // | job_revoke, job_delete                          | scope admin                                 |
 // | uploads, rank_put, job_put, job_end,            | scope upload; of job_put, what deletes      |
 // | report_again                                    | sooner: may_delete()                        |
 // | job_get, rank_get, report, report_file          | scope read                                  |
 // | job_list, page_jobs                             | scope read; shows what may_read() says      |
 // | pages; of reports .html, .log and files         | scope read, by cookie, too                  |
-// | nodes, history, page_nodes                      | scope read of "*": they are of every job    |
+// | history                                         | scope read of "*", or of a user, who is     |
+// |                                                 | shown his own                               |
+// | nodes, page_nodes                               | scope read of "*": they are of every job    |
 #pragma once
 
 #include <optional>
@@ -31,7 +35,10 @@
 
 namespace skewscope::gather {
 
-// A MUNGE credential that was decoded (munge.h): who made it, and for which job.
+// In place of the name of a job for which a token is asked: of all jobs of whoever asks.
+inline constexpr const char* kOwnJobs = "@";
+
+// A MUNGE credential that was decoded (munge.h): who made it, and for which job, or kOwnJobs.
 struct MungeIdentity {
   uint32_t uid = 0;
   std::string job;
@@ -54,11 +61,14 @@ bool is_page(Endpoint endpoint, std::string_view suffix);  // or linked by one: 
 // left to the caller of this, who sets `munge` or `failed`.
 Caller identify(const Request& request, const TokenKeys& keys, std::chrono::sys_seconds now);
 
+// A user whom a proxy has signed on may read: an operator every job, others their own. `uid`: as of jobs_of_user().
+TokenPayload payload_of_signed_on(uint32_t uid, bool is_operator);
+
 // What is known of a job.
 struct JobFacts {
-  uint32_t epoch = 0;                 // tokens of an older one are revoked
-  bool exists = true;                 // false: a job of this name was deleted; `epoch` is what another begins with
-  std::optional<uint32_t> owner_uid;  // as the head node registered it
+  uint32_t epoch = 0;      // tokens of an older one are revoked
+  bool exists = true;      // false: a job of this name was deleted; `epoch` is what another begins with
+  uint32_t owner_uid = 0;  // as the head node registered it, or whose token made it; 0: nobody's
   std::vector<std::string> nodes;
   bool ended = false;
 };

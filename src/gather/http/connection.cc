@@ -19,6 +19,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kMostRequests = 1000;
+constexpr milliseconds kLookAgain{5};
 constexpr seconds kGoodbye{2}, kShortIdle{5}, kHeldBack{1};
 constexpr size_t kMostDiscarded = 1 << 20;
 
@@ -68,7 +69,7 @@ void Connection::await_request() {
   if (!known_) {
     end_after(time_for(limits.before_authentication));
   } else if (inbox_.empty()) {
-    const bool sooner = way_ != Way::main || guests_.crowded();
+    const bool sooner = way_ == Way::admin || way_ == Way::registry || guests_.crowded();
     end_after(sooner ? std::min(limits.idle, kShortIdle) : limits.idle);
   } else {
     end_after(limits.before_authentication);
@@ -99,7 +100,8 @@ void Connection::take_head(size_t end) {
   received_ = 0;
   ++served_;
   request_id_ = random_hex(8);
-  auto read = read_head(std::string_view(inbox_).substr(0, end), way_ == Way::admin ? Listener::admin : Listener::main);
+  auto read = read_head(std::string_view(inbox_).substr(0, end), way_ == Way::admin ? Listener::admin : Listener::main,
+                        way_ == Way::proxy ? service_.user_header() : "");
   asks_for_head_ = inbox_.starts_with("HEAD ");
   inbox_.erase(0, end);
   if (auto* refused = std::get_if<Refused>(&read)) return refuse(*refused);
@@ -109,6 +111,7 @@ void Connection::take_head(size_t end) {
   call->request = std::move(request);
   call->peer = wire_->peer();
   call->registry = way_ == Way::registry;
+  call->proxy = way_ == Way::proxy;
   call->certificate_name = wire_->certificate_name();
   call->evicted = [weak = weak_from_this(), serial = served_] {
     if (const auto self = weak.lock()) self->evict(serial);
@@ -127,6 +130,9 @@ void Connection::refuse(const Refused& refused) {
 
 void Connection::authenticate(Call& call) {
   auto who = service_.admit_caller(call);
+  if (std::holds_alternative<NotKnownYet>(who)) {
+    return wire_->set_timer(kLookAgain, [self = shared_from_this()] { self->authenticate(*self->call_); });
+  }
   if (auto* refusal = std::get_if<Response>(&who)) {
     if (refusal->status != 401) return send(std::move(*refusal));
     return hold_back(std::move(*refusal));

@@ -9,7 +9,7 @@
 
 namespace skewscope::gather {
 
-enum class Way { main, admin, registry };  // by which it came
+enum class Way { main, admin, registry, proxy };  // by which it came
 
 // The connection keeps itself alive until it has ended. `guests`: among whom it is one; `seat`: what it takes of them.
 // Bodies wait for their slots and turns in the service's lobby, by whichever way they came.

@@ -103,6 +103,20 @@ std::optional<Refused> take_fields(Seen& seen, const RawHead& head) {
   return std::nullopt;
 }
 
+// The last X-Forwarded-For is the nearest proxy's.
+std::optional<Refused> take_user(Request& request, const RawHead& head, std::string_view user_header) {
+  bool is_named = false;
+  for (const auto& [name, value] : head.fields) {
+    if (same_ignoring_case(name, "x-forwarded-for") && is_visible(value)) request.forwarded_for = value;
+    if (!same_ignoring_case(name, user_header)) continue;
+    if (is_named) return Refused{400, "the field that names the user is there twice", {}};
+    if (!is_visible(value)) return Refused{400, "the field that names the user has a character beyond ASCII", {}};
+    is_named = true;
+    request.user = value;
+  }
+  return std::nullopt;
+}
+
 // name, IPv4 or [IPv6] address; with :port or without.
 bool is_host(std::string_view text) {
   const bool bracketed = text.starts_with('[');
@@ -309,12 +323,16 @@ std::optional<Refused> refuse_bytes(std::string_view bytes) {
   return Refused{400, "the head has no end", {}};
 }
 
-std::variant<Request, Refused> admit(const RawHead& head, Listener listener) {
+std::variant<Request, Refused> admit(const RawHead& head, Listener listener, std::string_view user_header) {
   if (head.version != 10 && head.version != 11) return Refused{505, "this version of HTTP is not taken", {}};
   if (std::optional<Refused> refused = refuse_sizes(head)) return *refused;
   Seen seen;
   if (std::optional<Refused> refused = take_fields(seen, head)) return *refused;
   Request request;
+  if (!user_header.empty()) {
+    if (std::optional<Refused> refused = take_user(request, head, user_header)) return *refused;
+    for (const Field field : {Field("authorization"), Field("cookie"), Field("te")}) seen.at(field.index).reset();
+  }
   if (std::optional<Refused> refused = take_framing(request, seen, head.version)) return *refused;
   const std::variant<Body, Refused> body = take_target(request, head, seen, listener);
   if (const Refused* refused = std::get_if<Refused>(&body)) return *refused;

@@ -78,6 +78,7 @@ struct Request {
   std::string authorization_scheme;  // lower case: "bearer", "munge", ...
   std::string bearer;                // what follows the scheme: the job token, or the MUNGE credential
   std::string cookie, content_type, range;
+  std::string user, forwarded_for;  // on the proxy's socket alone: whom it has signed on; for whom it asks, for the log
   // upload_create has exactly one of upload_length and upload_defer_length ("1"), upload_patch has upload_offset.
   // Both numbers are decimal and below 2^63.
   std::string upload_metadata, upload_length, upload_offset, upload_checksum, upload_defer_length, repr_digest,
@@ -103,7 +104,9 @@ inline constexpr uint64_t kLongestDocument = 64 << 10;
 // do not end in CR LF, folded fields (Beast would join them), control characters.
 std::optional<Refused> refuse_bytes(std::string_view bytes);
 
-std::variant<Request, Refused> admit(const RawHead& head, Listener listener);
+// `user_header`: which field names the user, where a proxy asks that has signed him on; "": elsewhere, where such a
+// field means nothing. Authorization, Cookie and TE are then between browser and proxy, and are passed over.
+std::variant<Request, Refused> admit(const RawHead& head, Listener listener, std::string_view user_header = "");
 
 // Decimal digits alone, without leading zeros, at most `most`.
 std::optional<uint64_t> whole_number(std::string_view text, uint64_t most);

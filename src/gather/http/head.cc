@@ -19,7 +19,7 @@ size_t end_of_head(std::string_view bytes) {
   return end == std::string_view::npos ? end : end + 4;
 }
 
-std::variant<Request, Refused> read_head(std::string_view head, Listener listener) {
+std::variant<Request, Refused> read_head(std::string_view head, Listener listener, std::string_view user_header) {
   if (auto refused = refuse_bytes(head)) return *std::move(refused);
   http::request_parser<http::empty_body> parser;
   parser.header_limit(kLongestHead);
@@ -35,7 +35,7 @@ std::variant<Request, Refused> read_head(std::string_view head, Listener listene
   raw.target = view(message.target());
   raw.version = static_cast<int>(message.version());
   for (const auto& field : message) raw.fields.emplace_back(view(field.name_string()), view(field.value()));
-  return admit(raw, listener);
+  return admit(raw, listener, user_header);
 }
 
 }  // namespace skewscope::gather

@@ -197,7 +197,7 @@ bool somebody_listens(const asio::local::stream_protocol::endpoint& endpoint) {
   return !nobody;
 }
 
-// The registry's: from this machine, by the user who asks.
+// The registry's and the proxy's: from this machine, by the user who asks.
 class LocalDoor : public Door<asio::local::stream_protocol> {
  public:
   LocalDoor(asio::io_context& io, const std::optional<LocalUser>& user, std::function<bool()> may_accept,

@@ -46,7 +46,7 @@ const char* munge_reason(int status) {
   }
 }
 
-// The job, of a payload that is meant for `server`.
+// The job or kOwnJobs, of a payload that is meant for `server`.
 std::optional<std::string> job_of(std::string_view payload, std::string_view server) {
   std::vector<std::string_view> parts;
   for (size_t begin = 0; begin <= payload.size();) {
@@ -54,7 +54,8 @@ std::optional<std::string> job_of(std::string_view payload, std::string_view ser
     parts.push_back(payload.substr(begin, end - begin));
     begin = end + 1;
   }
-  if (parts.size() != 4 || parts[0] != "ss1" || parts[1] != server || !is_name(parts[2])) return std::nullopt;
+  if (parts.size() != 4 || parts[0] != "ss1" || parts[1] != server) return std::nullopt;
+  if (!is_name(parts[2]) && parts[2] != kOwnJobs) return std::nullopt;
   const std::string_view nonce = parts[3];
   if (nonce.size() < kShortestNonce || nonce.size() > kLongestNonce || !is_name(nonce)) return std::nullopt;
   return std::string(parts[2]);

@@ -1,7 +1,8 @@
 // MUNGE: the credential by which a cluster's munged proves a user. libmunge is loaded when it is wanted: neither the
 // build nor a daemon without --munge needs it.
 //
-// A credential for POST /v1/tokens encloses "ss1|<server>|<job>|<nonce>", is restricted to the uid that the daemon runs
+// A credential for POST /v1/tokens encloses "ss1|<server>|<job>|<nonce>", with "@" as the job where it asks for the
+// token of its user, is restricted to the uid that the daemon runs
 // as (so that nobody else could have decoded it and pass it on) and lives for at most 60 s. munged refuses one that was
 // decoded before.
 #pragma once

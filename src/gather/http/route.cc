@@ -11,6 +11,8 @@
 namespace skewscope::gather {
 namespace {
 
+constexpr size_t kLongestUserName = 255;
+
 using Segments = std::vector<std::string>;
 
 // A path of literal segments and of {job}, {id}, {rank}, {report} = report[.json|.html|.log] or
@@ -199,7 +201,7 @@ bool is_good_value(std::string_view key, std::string_view value) {
   if (key == "capture") return between(0, kMostDumpMinute);
   if (key == "world_size" || key == "ranks") return between(1, kMostRanks);
   if (key == "replace") return value == "0" || value == "1";
-  if (key == "owner") return between(0, UINT32_MAX);
+  if (key == "owner") return between(0, UINT32_MAX) || may_be_user(value);
   if (key == "page") return between(1, 1000000);
   if (key == "since" || key == "until") return day_of(value).has_value();
   if (key == "q") return is_typed(value) && value.size() <= 255;
@@ -270,6 +272,13 @@ std::optional<std::chrono::sys_days> day_of(std::string_view text) {
                                         std::chrono::month(static_cast<unsigned>(parts[1])),
                                         std::chrono::day(static_cast<unsigned>(parts[2]))};
   return day.ok() ? std::optional(std::chrono::sys_days(day)) : std::nullopt;
+}
+
+bool may_be_user(std::string_view text) {
+  const auto allowed = [](char c) { return is_plain(c) || c == '@' || c == '$' || c == '\\'; };
+  const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+  return text.size() <= kLongestUserName && std::all_of(text.begin(), text.end(), allowed) &&
+         std::any_of(text.begin(), text.end(), is_letter);
 }
 
 std::variant<Body, Refused> route(Request& request, Method method, std::string_view target, Listener listener) {

@@ -22,6 +22,9 @@ enum class Body {
 
 // Fills what method, path and query say. `method` as it counts, after X-HTTP-Method-Override. Paths are decoded once;
 // what is then no plain name is refused.
+// Can it be a name of a user; digits cannot.
+bool may_be_user(std::string_view text);
+
 std::variant<Body, Refused> route(Request& request, Method method, std::string_view target, Listener listener);
 
 // "2026-11-29"

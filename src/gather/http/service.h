@@ -21,6 +21,7 @@ struct Call {
   Caller caller;
   std::string peer;               // address
   bool registry = false;          // came over the registry's socket: root, or the named user
+  bool proxy = false;             // came over the proxy's: a user that it has signed on
   std::string certificate_name;   // node of the client's certificate
   std::function<void()> evicted;  // the body is no longer wanted; from any thread
 };
@@ -56,16 +57,21 @@ struct Served {
   std::chrono::steady_clock::duration duration{};
 };
 
+// Names of users are being looked up: to be asked again in some milliseconds, until there is another answer.
+struct NotKnownYet {};
+using Admitted = std::variant<Caller, Response, NotKnownYet>;
+
 class Service {
  public:
   virtual ~Service() = default;
   // Credential and scope. A Response is the refusal; after one of 401 the connection ends.
-  virtual std::variant<Caller, Response> admit_caller(const Call& call) = 0;
+  virtual Admitted admit_caller(const Call& call) = 0;
   // Quota, slots, then what comes next; `next` is called once, on any thread. No byte of the body was read before.
   virtual void begin(const std::shared_ptr<const Call>& call, std::function<void(Next)> next) = 0;
-  // Its token was, meanwhile: no more is taken of its body, nor given of a file.
+  // Its token was, meanwhile, or the job became another user's: no more is taken of its body, nor given of a file.
   virtual bool revoked(const Call& call) const = 0;
   virtual void served(const Served& served) = 0;
+  virtual std::string user_header() const = 0;  // the field by which the proxy names a user
 
   virtual Lobby& lobby() = 0;
   virtual BufferPool& buffers() = 0;           // of bodies

@@ -54,6 +54,7 @@ unsigned scopes_of(const std::string& text) {
 
 bool is_sound(const TokenPayload& payload) {
   if (payload.job == "*") return (payload.scopes & kAdmin) != 0 || payload.scopes == kRead;
+  if (user_of(payload)) return payload.scopes != 0 && (payload.scopes & kAdmin) == 0;
   return payload.scopes != 0 && is_name(payload.job);
 }
 
@@ -137,6 +138,14 @@ Result<std::string> read_key_file(const std::string& file) {
 
 }  // namespace
 
+bool owns_jobs(uint32_t uid) { return uid != 0 && uid != std::numeric_limits<uint32_t>::max(); }
+
+std::string jobs_of_user(uint32_t uid) { return "@" + std::to_string(uid); }
+
+std::optional<uint32_t> user_of(const TokenPayload& payload) {
+  return owns_jobs(payload.uid) && payload.job == jobs_of_user(payload.uid) ? std::optional(payload.uid) : std::nullopt;
+}
+
 bool others_may_use(const std::string& file) {
   const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
@@ -211,7 +220,8 @@ Result<std::string> mint_token(const GatherOptions& options, const TokenRequest&
   if (!is_sound(payload)) {
     return Error{ErrorKind::usage,
                  "a token needs a scope and a job: letters, digits and ._-, at most 64 of them; "
-                 "\"*\", every job, with the scope admin, or read alone"};
+                 "\"*\", every job, with the scope admin, or read alone; \"@UID\", the jobs of a user but root, "
+                 "without admin"};
   }
   if (request.life <= std::chrono::seconds(0) || request.life > kLongestTokenLife) {
     return Error{ErrorKind::usage, "a token lives for a second at least and 366 days at most"};

@@ -216,6 +216,7 @@ class Store {
   virtual std::optional<UploadMetadata> metadata_of(const std::string& id) const = 0;
 
   // Jobs. While one is being deleted, put_job and create are refused as unavailable and it is unknown to all else.
+  // Another owner than before raises its epoch, too.
   virtual void put_job(const std::string& job, const JobSettings& settings, Reply<JobState> done) = 0;
   virtual void end_job(const std::string& job, Reply<JobState> done) = 0;
   // What the newest report knows counts as not known: another is due, after a pause (report_due). unknown: also where

@@ -124,7 +124,11 @@ void Jobs::put(const std::string& name, const JobSettings& settings, Reply<JobSt
     if (settings.captures) kept.captures = settings.captures;
     if (settings.deadline) kept.deadline = settings.deadline;
     if (settings.retention) kept.retention = settings.retention;
-    if (settings.owner_uid) kept.owner_uid = row.owner_uid = *settings.owner_uid;
+    if (settings.owner_uid) {
+      const bool was_anothers = row.owner_uid != 0 && row.owner_uid != *settings.owner_uid;
+      if (was_anothers) ++row.epoch;  // the tokens that he has of it
+      kept.owner_uid = row.owner_uid = *settings.owner_uid;
+    }
     if (!settings.nodes.empty()) kept.nodes = settings.nodes;
   };
   change(name, {merge, true, false, settings.sender_uid}, std::move(done));

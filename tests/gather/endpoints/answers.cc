@@ -9,6 +9,7 @@
 #include "src/gather/http/page_policy.h"
 #include "src/gather/http/response.h"
 #include "src/gather/kept/verdict.h"
+#include "tests/gather/store/spool.h"
 
 namespace skewscope::gather {
 namespace {
@@ -117,14 +118,16 @@ TEST_CASE("a node that was the cause is said before all jobs, and its text is no
 }
 
 TEST_CASE("a verdict with bytes that are no UTF-8 is told with others in their place") {
+  const test::Spool spool("verdict");
   const auto history = History::open(":memory:");
   Run run;
   run.job = "train-1";
   run.verdict = "rank \xff waits";
   history->add(run);
   Call call;
+  call.caller.insecure_local = true;
   call.request.query = {{"job", "train-1"}};
-  const Response answer = runs_of_series(*history, call);
+  const Response answer = runs_of_series(*spool.store, *history, call);
   CHECK(answer.status == 200);
   CHECK(answer.body.find("rank \xef\xbf\xbd waits") != std::string::npos);
 }

@@ -2,6 +2,7 @@
 #include "src/gather/endpoints/job_search.h"
 
 #include <catch2/catch.hpp>
+#include <thread>
 
 #include "src/gather/http/route.h"
 #include "tests/gather/store/spool.h"
@@ -14,11 +15,17 @@ constexpr int kHour = 3600, kBegin = 1'700'000'000;  // 2023-11-14 22:13:20
 struct Cluster {
   test::Spool spool{"job_search"};
   std::unique_ptr<History> history;
+  UserNames users{[](const std::string& key) {
+    return key == "alice" ? NssAnswer{false, NssUser{1000, "alice"}} : NssAnswer{};
+  }};
   Call call;
 
   Cluster() {
     history = History::open(spool.path("history.sqlite").string());
     call.caller.insecure_local = true;
+  }
+  void learn(const std::string& name) const {
+    while (users.of_name(name).known == UserNames::Known::not_yet) std::this_thread::yield();
   }
   void add(int number, uint32_t owner, const std::string& node) {
     spool.clock = kBegin + int64_t{number} * kHour;
@@ -38,7 +45,8 @@ struct Cluster {
   }
   std::vector<std::string> found(const JobSearch& search, size_t page = 1) const {
     std::vector<std::string> names;
-    for (const JobState& job : find_jobs(*spool.store, *history, call, search, page).jobs) names.push_back(job.name);
+    for (const JobState& job : find_jobs(*spool.store, *history, users, call, search, page).jobs)
+      names.push_back(job.name);
     return names;
   }
 };
@@ -81,7 +89,7 @@ TEST_CASE("what was said of a deleted job is not found in another of its name") 
 TEST_CASE("a page has a hundred jobs, and one behind the last is the last") {
   Cluster cluster;
   for (int number = 0; number < 201; ++number) cluster.add(number, 1000, "node1");
-  const FoundJobs last = find_jobs(*cluster.spool.store, *cluster.history, cluster.call, {}, 9);
+  const FoundJobs last = find_jobs(*cluster.spool.store, *cluster.history, cluster.users, cluster.call, {}, 9);
   CHECK(last.found == 201);
   CHECK(last.all == 201);
   CHECK(last.page == 3);
@@ -98,7 +106,33 @@ TEST_CASE("a search finds of the jobs those alone that its caller may read") {
   cluster.call.caller.insecure_local = false;
   cluster.call.caller.token = TokenPayload{"train-0", kRead, 1000, {}, 0};
   CHECK(cluster.found({{"q", "train"}}) == Names{"train-0"});
-  CHECK(find_jobs(*cluster.spool.store, *cluster.history, cluster.call, {}, 1).all == 1);
+  CHECK(find_jobs(*cluster.spool.store, *cluster.history, cluster.users, cluster.call, {}, 1).all == 1);
+}
+
+TEST_CASE("jobs are found by the name of their owner, whole and as NSS writes it") {
+  Cluster cluster;
+  cluster.add(0, 1000, "node1");
+  cluster.add(1, 2000, "node1");
+  cluster.add(2, 0, "node1");
+  for (const char* name : {"alice", "bob", "ali"}) cluster.learn(name);
+  CHECK(cluster.found({{"owner", "alice"}}) == Names{"train-0"});
+  CHECK(cluster.found({{"q", "alice"}}) == Names{"train-0"});
+  for (const char* other : {"bob", "ali", "Alice"}) {
+    CHECK(cluster.found({{"owner", other}}).empty());
+    CHECK(cluster.found({{"q", other}}).empty());
+  }
+}
+
+TEST_CASE("a user's search finds his own jobs alone, whoever's it asks for") {
+  Cluster cluster;
+  cluster.add(0, 1000, "node1");
+  cluster.add(1, 2000, "node1");
+  cluster.call.caller.insecure_local = false;
+  cluster.call.caller.token = TokenPayload{"@2000", kRead, 2000, {}, 0};
+  cluster.learn("alice");
+  CHECK(cluster.found({}) == Names{"train-1"});
+  CHECK(cluster.found({{"owner", "alice"}}).empty());
+  CHECK(find_jobs(*cluster.spool.store, *cluster.history, cluster.users, cluster.call, {}, 1).all == 1);
 }
 
 TEST_CASE("a day is one of the calendar") {

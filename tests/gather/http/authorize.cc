@@ -18,11 +18,15 @@ const sys_seconds kAskedAt{seconds(1790000000)};
 const std::string kSigningKey(32, 'n'), kSecondKey(32, 'o'), kRetiredKey(32, 'r');
 const TokenKeys kKeys = TokenKeys::from({kSigningKey, kSecondKey});
 const JobFacts kJobA{1, true, 1000, {"n0", "n1"}, false}, kJobB{0, true, 2000, {"n7"}, false},
-    kDeletedA{1, false, {}, {}, false};
+    kDeletedA{1, false, 0, {}, false}, kNobodys{0, true, 0, {"n0"}, false}, kJobC{0, true, 9000, {}, false};
 
 std::string token(const std::string& job, unsigned scopes, uint32_t epoch = 1, seconds life = hours(1),
                   const std::string& key = kSigningKey) {
   return TokenKeys::from({key}).mint({job, scopes, 1000, kAskedAt + life, epoch});
+}
+
+std::string users_token(uint32_t uid, unsigned scopes) {
+  return kKeys.mint({"@" + std::to_string(uid), scopes, uid, kAskedAt + hours(1), 0});
 }
 
 // The first character from which it differs is in the signature.
@@ -39,6 +43,7 @@ struct Credential {
   std::string node;
   bool insecure_local = false;
   std::string expected = "";  // one letter per endpoint, in the order of kEndpoints
+  std::optional<TokenPayload> proxied = {};
 };
 
 Credential bearer(const char* name, const std::string& text, const std::string& expected) {
@@ -50,6 +55,10 @@ Credential cookie(const char* name, const std::string& text, const std::string& 
 Credential munge(const char* name, uint32_t uid, const std::string& job, const std::string& node,
                  const std::string& expected) {
   return {name, "MUNGE MUNGE:AAAA:", "", MungeIdentity{uid, job}, node, false, expected};
+}
+
+Credential proxied(const char* name, uint32_t uid, bool is_operator, const std::string& expected) {
+  return {name, "", "", {}, "", false, expected, payload_of_signed_on(uid, is_operator)};
 }
 
 struct Question {
@@ -181,6 +190,28 @@ const std::vector<Credential> kCredentials = {
      "+++ fff ++++++++ ffff fffff fff"},
 };
 
+// Tokens of users; the rows are of job A, which is user 1000's.
+const std::vector<Credential> kUsers = {
+    bearer("user 1000: upload, read", users_token(1000, kUpload | kRead), "+++ fff ++++++++ ++++ +++++ f+f"),
+    bearer("user 1000: read", users_token(1000, kRead), "+++ fff ffffffff ++++ +++++ f+f"),
+    bearer("user 1000: upload", users_token(1000, kUpload), "+++ fff ++++++++ ffff fffff fff"),
+    bearer("user 2000: upload, read", users_token(2000, kUpload | kRead), "+++ --- -------- ---+ ----+ f+f"),
+    cookie("cookie of user 1000", "__Host-skewscope=" + users_token(1000, kRead), "+++ aaa aaaaaaaa aaaa +++++ aaf"),
+    cookie("cookie of user 2000", "__Host-skewscope=" + users_token(2000, kRead), "+++ aaa aaaaaaaa aaaa ----+ aaf"),
+    bearer("user 0, who is root and owns what nobody owns", users_token(0, kRead), "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
+    bearer("user 4294967295, who is nobody", users_token(UINT32_MAX, kRead), "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
+    bearer("user 1000: admin", users_token(1000, kAdmin), "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
+    bearer("user 1000: read, admin", users_token(1000, kRead | kAdmin), "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
+    bearer("the jobs of 2000 for user 1000", token("@2000", kRead), "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
+    bearer("a uid with a zero before it", token("@01000", kRead), "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
+    bearer("a uid that 32 bits cut to 1000", token("@4294968296", kRead), "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
+    bearer("no uid", token("@", kRead), "+++ aaa aaaaaaaa aaaa aaaaa aaa"),
+    munge("user 1000, for a token of his own", 1000, "@", "", "+++ -aa aaaaaaaa aaaa aaaaa aaa"),
+    proxied("user 1000 by the proxy", 1000, false, "+++ fff ffffffff ++++ +++++ f+f"),
+    proxied("user 2000 by the proxy", 2000, false, "+++ --- -------- ---+ ----+ f+f"),
+    proxied("an operator by the proxy", 3000, true, "+++ fff ffffffff ++++ +++++ +++"),
+};
+
 struct Asked {
   Request request;
   Caller caller;
@@ -202,6 +233,7 @@ Asked ask(const Question& question, const Credential& credential) {
   out.caller.munge = credential.munge;
   out.caller.node = credential.node;
   out.caller.insecure_local = credential.insecure_local;
+  if (credential.proxied) out.caller.token = credential.proxied;
   if (out.request.authorization_scheme == "munge" && !credential.munge) out.caller.failed = true;
   return out;
 }
@@ -239,6 +271,45 @@ TEST_CASE("each credential may do at each endpoint what it should and nothing el
   }
 }
 
+TEST_CASE("a user's token does in each of his jobs what its scopes say, and nothing in another") {
+  for (const Credential& credential : kUsers) {
+    INFO(credential.name);
+    CHECK(decisions(credential, &kJobA) == credential.expected);
+  }
+}
+
+TEST_CASE("the jobs of a user are those that are his when he asks") {
+  const Credential user = bearer("", users_token(1000, kUpload | kRead), "");
+  JobFacts job = kJobA;
+  CHECK(decisions(user, &job) == "+++ fff ++++++++ ++++ +++++ f+f");
+  job.owner_uid = 2000;
+  CHECK(decisions(user, &job) == "+++ --- -------- ---+ ----+ f+f");
+  CHECK(decisions(user, &kNobodys) == "+++ --- -------- ---+ ----+ f+f");
+}
+
+TEST_CASE("a user may make a job of a name that is free, and reads nothing of one that is not there") {
+  for (const JobFacts* free : {static_cast<const JobFacts*>(nullptr), &kDeletedA}) {
+    CHECK(decisions(bearer("", users_token(1000, kUpload | kRead), ""), free) == "+++ --- ++++++++ ---+ ----+ f+f");
+    CHECK(decisions(bearer("", users_token(1000, kRead), ""), free) == "+++ --- ffffffff ---+ ----+ f+f");
+    CHECK(decisions(proxied("", 1000, false, ""), free) == "+++ --- ffffffff ---+ ----+ f+f");
+  }
+}
+
+TEST_CASE("a user gets his token by MUNGE, and root and holders of tokens get none") {
+  const auto decision = [](const Credential& credential) {
+    return letter(authorize(ask({"POST /v1/tokens", "", {}}, credential).request, kOwnJobs, nullptr,
+                            ask({"POST /v1/tokens", "", {}}, credential).caller));
+  };
+  CHECK(decision(munge("", 1000, "@", "", "")) == '+');
+  CHECK(decision(munge("", 1000, "A", "", "")) == 'f');
+  CHECK(decision(munge("", 0, "@", "", "")) == 'f');
+  CHECK(decision(munge("", 0, "@", "n1", "")) == 'f');
+  CHECK(decision(bearer("", users_token(1000, kUpload | kRead), "")) == 'f');
+  CHECK(decision(bearer("", token("*", kAdmin, 0), "")) == 'f');
+  CHECK(decision(proxied("", 1000, true, "")) == 'f');
+  CHECK(decision(cookie("", "__Host-skewscope=" + users_token(1000, kRead), "")) == 'a');
+}
+
 TEST_CASE("a caller is known by a credential that counts, and not beside one that does not") {
   Caller nobody, token, cookie, node, munge, both, local;
   token.token = cookie.cookie = both.cookie = TokenPayload{};
@@ -262,6 +333,12 @@ TEST_CASE("who may not see a job cannot tell whether it exists") {
     for (size_t i = 0; i < there.size(); ++i) {
       if (there[i] == '-') CHECK(absent[i] == '-');
     }
+  }
+  // A user, who may make jobs, learns by that that a name is taken, and by nothing else.
+  for (const Credential& credential : kUsers) {
+    INFO(credential.name);
+    const std::string there = decisions(credential, &kJobC), absent = decisions(credential, nullptr);
+    for (size_t i = std::string("+++ fff ++++++++").size(); i < there.size(); ++i) CHECK(there[i] == absent[i]);
   }
 }
 
@@ -312,6 +389,7 @@ TEST_CASE("an upload that nobody knows is there for nobody but who may see every
     return letter(authorize(asked.request, "", nullptr, asked.caller));
   };
   CHECK(decision(kBothA) == '-');
+  CHECK(decision(users_token(1000, kUpload | kRead)) == '-');
   CHECK(decision(token("*", kAdmin)) == '+');
   CHECK(decision(forged(kBothA)) == 'a');
 }
@@ -329,6 +407,12 @@ TEST_CASE("a list shows a caller the jobs that it may read") {
   CHECK(shown(bearer("", kReadA, "")) == "A-A-");
   CHECK(shown(bearer("", kReadB, "")) == "-B-B");
   CHECK(shown(bearer("", token("*", kRead), "")) == "ABAB");
+  CHECK(shown(bearer("", users_token(1000, kRead), "")) == "A-A-");
+  CHECK(shown(bearer("", users_token(3000, kRead), "")) == "----");
+  CHECK(shown(bearer("", users_token(1000, kUpload), "")) == "----");
+  CHECK(shown(cookie("", "__Host-skewscope=" + users_token(1000, kRead), "")) == "--A-");
+  CHECK(shown(proxied("", 1000, false, "")) == "A-A-");
+  CHECK(shown(proxied("", 1000, true, "")) == "ABAB");
   CHECK(shown(bearer("", token("A", kRead, 0), "")) == "----");
   CHECK(shown(bearer("", kUploadA, "")) == "----");
   CHECK(shown(cookie("", "__Host-skewscope=" + kReadA, "")) == "--A-");
@@ -345,6 +429,8 @@ TEST_CASE("a login lasts eight hours, or as long as the token it was got with, a
   CHECK(day.expires == kAskedAt + hours(8));
   CHECK(login_payload(verified(token("*", kAdmin)), kAskedAt)->expires == kAskedAt + hours(1));
   CHECK(!login_payload(verified(kUploadA), kAskedAt));
+  CHECK(login_payload(verified(users_token(1000, kUpload | kRead)), kAskedAt)->job == "@1000");
+  CHECK(!login_payload(verified(users_token(1000, kUpload)), kAskedAt));
 }
 
 TEST_CASE("the login cookie is for this host alone, over TLS, out of reach of scripts and of other sites") {

@@ -94,8 +94,11 @@ TEST_CASE("the search of jobs is read as a form writes it, and its empty fields 
   const Request request = admitted({"GET /?q=a+b%2Bc%26&state=&owner=1000&since=2026-02-28&page=2 HTTP/1.1"});
   CHECK(request.query == std::vector<std::pair<std::string, std::string>>{
                              {"q", "a b+c&"}, {"owner", "1000"}, {"since", "2026-02-28"}, {"page", "2"}});
-  for (const char* query :
-       {"q=%0a", "owner=-1", "owner=4294967296", "page=0", "since=2026-02-30", "node=..%2f", "x="}) {
+  for (const char* owner : {"alice", "alice.b-c_1", "4ever", "alice%40site.example", "SITE%5calice"}) {
+    CHECK(admitted({std::string("GET /v1/jobs?owner=") + owner + " HTTP/1.1"}).query.size() == 1);
+  }
+  for (const char* query : {"q=%0a", "owner=-1", "owner=4294967296", "owner=a%20b", "owner=a:b", "owner=a%2fb",
+                            "owner=%c3%a4", "page=0", "since=2026-02-30", "node=..%2f", "x="}) {
     INFO(query);
     CHECK(refused({std::string("GET /?") + query + " HTTP/1.1"}).status == 400);
   }

@@ -69,6 +69,16 @@ TEST_CASE("a MUNGE credential counts for the server, the job and the protocol th
   }
 }
 
+TEST_CASE("a MUNGE credential asks for the token of its user with @ in place of a job") {
+  const MungeAnswer answer = fake_answer("0 1000 " + kMe + " 60 ss1|head|@|0123456789abcdef");
+  REQUIRE(answer.identity);
+  CHECK(answer.identity->uid == 1000);
+  CHECK(answer.identity->job == kOwnJobs);
+  for (const char* payload : {"ss1|head|@1000|0123456789abcdef", "ss1|head|@@|0123456789abcdef"}) {
+    CHECK(reason("0 1 " + kMe + " 60 " + payload) == std::string("the MUNGE credential was not made for this server"));
+  }
+}
+
 TEST_CASE("without munged nobody is refused for good") {
   const MungeAnswer answer = fake_answer("6 1 " + kMe + " 60 " + kPayload);
   CHECK(answer.unavailable);

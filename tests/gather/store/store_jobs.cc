@@ -262,6 +262,26 @@ TEST_CASE("settings, end and epoch of a job stand after a stop and a start") {
   CHECK(job.epoch == 1);
 }
 
+TEST_CASE("a job's epoch rises when another owner is named than it had, and by nothing else that is said of it") {
+  Spool spool("another_owner");
+  Asking ask = spool.ask();
+  const auto epoch_after = [&](std::optional<uint32_t> owner) {
+    JobSettings settings;
+    settings.owner_uid = owner;
+    settings.sender_uid = 1000;
+    return ask.put_job("train", settings).value.epoch;
+  };
+  CHECK(epoch_after({}) == 0);  // the sender's
+  CHECK(epoch_after(1000) == 0);
+  CHECK(epoch_after(2000) == 1);
+  CHECK(epoch_after(2000) == 1);
+  CHECK(epoch_after({}) == 1);
+  CHECK(epoch_after(0) == 2);
+  CHECK(epoch_after(3000) == 2);  // it was nobody's
+  spool.open();
+  CHECK(spool.store->job("train")->epoch == 2);
+}
+
 TEST_CASE("jobs are listed by name, from one on") {
   Spool spool("list");
   for (const char* name : {"c", "a", "b", "d"}) spool.ask().put_job(name, {});
