@@ -87,6 +87,7 @@ struct ReportTask {
   // Hosts of ranks, as the names tell that files came with: lines "CAPTURE FIRST LAST HOST", of ranks in a row; "": not
   // known, or too many to tell.
   std::string hosts = "";
+  bool with_more = true;  // what comes with the job's report, too: a second try does without
 };
 
 // A dump of a flight recorder in that folder: it lies there as the file of a rank in a capture whose number is the

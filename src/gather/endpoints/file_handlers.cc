@@ -70,7 +70,7 @@ Response get_report(const Store& store, const Call& call) {
   const Request& request = call.request;
   const bool html = request.suffix == ".html", log = request.suffix == ".log";
   const std::string name = html ? "index.html" : log ? "log" : request.hang ? "hang.json" : "report.json";
-  const auto stored = store.read_report(request.job, request.generation, (request.hang ? "hang/" : "") + name);
+  const auto stored = store.read_report(request.job, request.generation, request.within + (request.hang ? "hang/" : "") + name);
   if (stored.refusal == Refusal::unknown) return problem(404, "no such report");
   if (stored.refusal != Refusal::none) return refused(stored.refusal);
   Response response = file_response(stored.value);
@@ -86,14 +86,16 @@ Response get_report(const Store& store, const Call& call) {
 // Shown where a browser shows text, else saved by its name.
 Response get_report_file(const Store& store, const Call& call) {
   const std::string& path = call.request.file;
-  const auto stored = store.read_report(call.request.job, 0, path);
+  const std::string& within = call.request.within;
+  const auto stored = store.read_report(call.request.job, 0, within + path);
   if (stored.refusal == Refusal::unknown) return problem(404, "no such file of a report");
   if (stored.refusal != Refusal::none) return refused(stored.refusal);
   const char* const type = path.ends_with(".json")     ? "application/json"
                            : path.ends_with(".csv")    ? "text/csv; charset=utf-8"
                            : path.ends_with(".sqlite") ? "application/vnd.sqlite3"
                                                        : "text/plain; charset=utf-8";
-  const std::string name = path.substr(path.rfind('/') + 1);
+  std::string name = path.substr(path.rfind('/') + 1);
+  if (!within.empty()) name = fmt::format("capture{}-{}", call.request.capture, name);
   const char* const where = path.ends_with(".txt") ? "inline" : "attachment";
   return file_response(stored.value)
       .field("Content-Type", type)

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "captures_section.h"
 #include "job_search.h"
 #include "page_parts.h"
 #include "src/gather/history/history.h"
@@ -39,6 +40,7 @@ struct JobPage {
   std::vector<Store::ReportFile> files;  // of the newest report
   std::string series;
   std::vector<Run> runs;  // of the series, the newest first
+  std::vector<ReportedCapture> captures = {};
 };
 Response job_page(const JobPage& shown);
 Response login_page(bool refused);
