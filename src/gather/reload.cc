@@ -40,6 +40,7 @@ void for_each_option(const GatherOptions& o, const Visit& visit) {
   visit("munge", o.munge, When::now);
   visit("report-processes", o.report_processes, When::now);
   visit("report-memory", o.report_memory, When::now);
+  visit("aligned-trace", static_cast<int>(o.aligned_trace), When::now);
   visit("report-time", o.report_time.count(), When::at_start);
   const GatherDeadlines& deadlines = o.deadlines;
   visit("deadline", deadlines.after_last_byte.count(), When::now);

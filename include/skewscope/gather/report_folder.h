@@ -7,6 +7,8 @@
 namespace skewscope {
 
 inline constexpr const char* kCaptureReports = "captures";
+// All ranks on one clock, for the Perfetto UI; what is in it, the first line a sentence.
+inline constexpr const char *kAlignedTrace = "aligned.pftrace", *kAlignedTraceText = "aligned.txt";
 
 // A capture's own report: "captures/c0001".
 inline std::string report_of_capture(int capture) {

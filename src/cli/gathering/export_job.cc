@@ -107,6 +107,10 @@ Result<Exported> export_job(GathererClient& client, const nlohmann::json& job, c
     return Error{ErrorKind::output, directory + " is not empty: name another folder"};
   Export run(client, field_text(job, "job"), directory);
   auto fetched_reports = run.fetch_report("", "");
+  for (const char* const name : {kAlignedTrace, kAlignedTraceText}) {  // which not every job has
+    const auto fetched = run.fetch(std::string("/report/files/") + name, name);
+    if (!fetched.ok()) return fetched.error();
+  }
   for (const nlohmann::json& capture : job.value("capture_reports", nlohmann::json::array())) {
     if (!fetched_reports.ok()) break;
     const int number = capture.is_object() ? capture.value("capture", 0) : 0;

@@ -11,15 +11,19 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "aligned_trace.h"
 #include "gathered_captures.h"
 #include "gathered_hang.h"
 #include "report_outcome.h"
 #include "skewscope/base/exchange.h"
 #include "skewscope/base/printable.h"
+#include "src/cli/commands/merged_trace.h"
 #include "src/cli/commands/report_command.h"
 #include "src/cli/process/thread_limit.h"
 
@@ -98,11 +102,24 @@ ExitCode make(const ReportOptions& options) {
 
 int report_on_traces(const ReportTask& task, const Gathered& gathered) {
   const auto begun = std::chrono::steady_clock::now();
-  const ExitCode code = make(options_of(task, task.traces, task.output, task.job));
+  std::optional<CorrelatedJob> analysis;
+  std::vector<MergeWindow> findings;
+  ReportOptions options = options_of(task, task.traces, task.output, task.job);
+  if (task.with_more && task.aligned_trace != AlignedTrace::off) {
+    options.keep = &analysis.emplace();
+    options.also_write = [&findings](const std::string& folder, const JobReport& report) {
+      write_outcome(folder, report);
+      findings = windows_of(report);
+    };
+  }
+  const ExitCode code = make(options);
   if (code != kDone && code != kInPart) return code;
+  const auto took = std::chrono::steady_clock::now() - begun;
   const int64_t lines = tell_of_files(task.output);
+  if (analysis) write_aligned_trace(task, *analysis, std::move(findings));
+  analysis.reset();
   if (task.with_more) {
-    report_on_captures(task, gathered.captures, std::chrono::steady_clock::now() - begun,
+    report_on_captures(task, gathered.captures, took,
                        [&](const std::string& traces, const std::string& output, const std::string& name) {
                          return make(options_of(task, traces, output, name));
                        });

@@ -1,5 +1,5 @@
-// What a report process makes of what a job sent: the report on its traces, a report of each capture where it has
-// several, what its dumps say of a hang.
+// What a report process makes of what a job sent: the report on its traces, an aligned trace, a report of each capture
+// where it has several, what its dumps say of a hang.
 #pragma once
 
 #include "skewscope/gather.h"

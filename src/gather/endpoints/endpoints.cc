@@ -206,7 +206,8 @@ Response Endpoints::page_of(const Call& call) const {
                   store_.report_files(job->name),
                   series_of(job->name),
                   {},
-                  captures_with_reports(store_, job->name)};
+                  captures_with_reports(store_, job->name),
+                  words_on_aligned_trace(store_, job->name)};
     if (sees_all_jobs(call.caller, Endpoint::page_job)) shown.runs = history_.runs_of(shown.series, kRunsOnPage);
     return job_page(shown);
   }

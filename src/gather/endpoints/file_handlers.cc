@@ -6,6 +6,7 @@
 
 #include "handlers.h"
 #include "job_text.h"
+#include "skewscope/gather/report_folder.h"
 #include "src/gather/http/page_policy.h"
 #include "src/gather/kept/verdict.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr size_t kPolicyStandsIn = 4096;  // bytes of a page
 constexpr size_t kLogOnPage = 4096;       // bytes of a log
+constexpr size_t kLineOnPage = 200;       // bytes of what is said of an aligned trace
 
 struct Range {
   uint64_t first = 0, size = 0;
@@ -93,6 +95,7 @@ Response get_report_file(const Store& store, const Call& call) {
   const char* const type = path.ends_with(".json")     ? "application/json"
                            : path.ends_with(".csv")    ? "text/csv; charset=utf-8"
                            : path.ends_with(".sqlite") ? "application/vnd.sqlite3"
+                           : path == kAlignedTrace     ? "application/octet-stream"
                                                        : "text/plain; charset=utf-8";
   std::string name = path.substr(path.rfind('/') + 1);
   if (!within.empty()) name = fmt::format("capture{}-{}", call.request.capture, name);
@@ -111,6 +114,15 @@ std::string last_lines_of_log(const Store& store, const std::string& job) {
   text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
   if (text.size() == kLogOnPage) text.erase(0, text.find('\n') + 1);  // which begins within a line
   return text;
+}
+
+std::string words_on_aligned_trace(const Store& store, const std::string& job) {
+  const auto stored = store.read_report(job, 0, kAlignedTraceText);
+  if (stored.refusal != Refusal::none) return "";
+  const Descriptor file(stored.value.fd);
+  std::string text(kLineOnPage, '\0');
+  text.resize(static_cast<size_t>(std::max<ssize_t>(pread(file.get(), text.data(), text.size(), 0), 0)));
+  return text.substr(0, text.find('\n'));
 }
 
 std::string verdict_of_report(const Store& store, const JobState& job) {

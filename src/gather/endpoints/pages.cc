@@ -7,6 +7,7 @@
 #include "job_text.h"
 #include "page_parts.h"
 #include "runs_section.h"
+#include "skewscope/gather/report_folder.h"
 #include "src/gather/http/page_policy.h"
 
 namespace skewscope::gather {
@@ -69,6 +70,12 @@ Response job_page(const JobPage& shown) {
         fmt::format("{} dump{}, the last {}", job.dumps, job.dumps == 1 ? "" : "s", time_text(job.last_dump)));
   }
   row("Report", report_links(shown.job));
+  if (!shown.aligned_trace.empty()) {
+    row("Aligned trace",
+        fmt::format("<a href=\"/v1/jobs/{}/report/files/{}\">All ranks on one clock</a>. {}. Save it and open it at "
+                    "<a href=\"https://ui.perfetto.dev\">ui.perfetto.dev</a>, which sends it nowhere.",
+                    escaped(job.name), kAlignedTrace, escaped(shown.aligned_trace)));
+  }
   if (!straggler.rank.empty()) {
     row("In the last windows",
         fmt::format("The others waited {:.1f} % of their time for rank {}{}, the worst in {:.0f} % of these windows.",

@@ -41,6 +41,7 @@ struct JobPage {
   std::string series;
   std::vector<Run> runs;  // of the series, the newest first
   std::vector<ReportedCapture> captures = {};
+  std::string aligned_trace = "";  // what is in it; "": there is none
 };
 Response job_page(const JobPage& shown);
 Response login_page(bool refused);

@@ -1,7 +1,7 @@
 // Threads and fork do not mix, and a daemon's memory holds keys: so a small process is forked while the daemon still
 // has one thread and no secret, and forks each report from itself. The daemon and the forker speak JSON over a socket
 // pair that keeps message boundaries: {id, traces, output, job, threads, memory, world_size, room, hosts,
-// with_more} one way, {id, exit_code} the other. The forker ends reports that take too long or too much of the disk: no file of one may grow
+// aligned_trace, with_more} one way, {id, exit_code} the other. The forker ends reports that take too long or too much of the disk: no file of one may grow
 // beyond its room, and all of them together are looked at some times a second. It ends, and ends its reports, when the
 // daemon's end of the socket closes.
 #include <fcntl.h>
@@ -172,7 +172,7 @@ class ForkerProcess {
     if (!message.is_object()) return false;
     const ReportTask task{message["traces"], message["output"],     message["job"],  message["threads"],
                           message["memory"], message["world_size"], message["room"], message["hosts"],
-                          message["with_more"]};
+                          message["aligned_trace"], message["with_more"]};
     const pid_t pid = fork();
     if (pid == 0) make_one(task, make_report_, static_cast<uint64_t>(limit_.count()) * kMostThreads);
     const int id = message["id"];
@@ -250,6 +250,7 @@ class Forker : public ReportForker {
                           {"world_size", task.world_size},
                           {"room", task.room},
                           {"hosts", task.hosts},
+                          {"aligned_trace", task.aligned_trace},
                           {"with_more", task.with_more}};
     if (!send_json(socket_, message) || gone_) tell(id, kForkerGone);
   }

@@ -242,7 +242,8 @@ class Scheduler : public ReportScheduler {
                             at_present.report_memory,
                             begun.value.world_size,
                             begun.value.room,
-                            begun.value.hosts};
+                            begun.value.hosts,
+                            at_present.aligned_trace};
       make(job, begun.value.generation, task, true);
     });
   }
