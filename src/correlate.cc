@@ -212,8 +212,7 @@ Result<JobReport> correlate_files(const std::vector<std::string>& files, const C
 
   // Logs go on where traces end: how ranks changed over hours is seen in them alone.
   const StageTimer::Scope scope(timer, "trend of logs");
-  const Result<CorrelatedJob> logged =
-      split_ingested(std::move(*logs), {}, options.align, timer, exchange);
+  const Result<CorrelatedJob> logged = split_ingested(std::move(*logs), {}, options.align, timer, exchange);
   if (!logged.ok()) return logged.error();
   if (exchange.first()) set_logged_trend(logged.value(), report);
   return report;

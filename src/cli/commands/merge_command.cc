@@ -307,10 +307,11 @@ ExitCode run_merge(const MergeCommandOptions& options) {
     spdlog::warn("of {} traces only digests are here, such as of {}: no annotations and operators of these",
                  without.size(), printable(without.front()));
   }
-  const std::string text = options.json           ? json_of(merged, options)
-                           : options.common.quiet ? ""
-                                                  : printable(options.output) + ": " +
-                                                     words_of(merged, job, options.output, !options.excerpts.empty());
+  const std::string text =
+      options.json ? json_of(merged, options)
+      : options.common.quiet
+          ? ""
+          : printable(options.output) + ": " + words_of(merged, job, options.output, !options.excerpts.empty());
   if (!print(text)) return fail(no_standard_output());
   Findings all;
   for (const Findings* findings : findings_of(job)) all.insert(all.end(), findings->begin(), findings->end());

@@ -35,8 +35,7 @@ std::vector<MergeWindow> windows_of(const JobReport& report) {
 std::string words_of(const MergeResult& result, const CorrelatedJob& job, const std::string& path, bool excerpts) {
   std::error_code ignored;
   const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path, ignored));
-  std::string text = fmt::format("{} of {} traces, {}\n", result.traces,
-                                 job.job.traces.size(), human_bytes(bytes));
+  std::string text = fmt::format("{} of {} traces, {}\n", result.traces, job.job.traces.size(), human_bytes(bytes));
   std::string counts;
   for (size_t i = 0; i < kMergeCategories; ++i) {
     if (result.events[i] == 0) continue;

@@ -1,4 +1,5 @@
-// What `merge` and the reports of the gatherer have in common: one trace of all ranks, its excerpts, what is said of it.
+// What `merge` and the reports of the gatherer have in common: one trace of all ranks, its excerpts, what is said of
+// it.
 #pragma once
 
 #include <string>

@@ -19,9 +19,9 @@ namespace {
 namespace files = std::filesystem;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kLeastTime{60};        // that all of them may take
-constexpr const char* kMadeOf = "made_of.txt";        // in a report directory: what it depends on
-constexpr const char* kNewestReport = "current";      // next to the generations
+constexpr std::chrono::seconds kLeastTime{60};    // that all of them may take
+constexpr const char* kMadeOf = "made_of.txt";    // in a report directory: what it depends on
+constexpr const char* kNewestReport = "current";  // next to the generations
 
 uint64_t bytes_in(const files::path& folder) {
   uint64_t bytes = 0;

@@ -47,8 +47,7 @@ int64_t tell_of_files(const std::string& report) {
     if (text("severity") == "info" || text("file").empty()) continue;
     const std::filesystem::path file = text("file");
     const std::string capture = file.parent_path().filename().string();
-    fmt::print(stderr, "{}\n",
-               printable(fmt::format("{}/{}: {}", capture, file.filename().string(), text("message"))));
+    fmt::print(stderr, "{}\n", printable(fmt::format("{}/{}: {}", capture, file.filename().string(), text("message"))));
     ++lines;
   }
   return lines;

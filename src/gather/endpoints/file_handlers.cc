@@ -72,7 +72,8 @@ Response get_report(const Store& store, const Call& call) {
   const Request& request = call.request;
   const bool html = request.suffix == ".html", log = request.suffix == ".log";
   const std::string name = html ? "index.html" : log ? "log" : request.hang ? "hang.json" : "report.json";
-  const auto stored = store.read_report(request.job, request.generation, request.within + (request.hang ? "hang/" : "") + name);
+  const auto stored =
+      store.read_report(request.job, request.generation, request.within + (request.hang ? "hang/" : "") + name);
   if (stored.refusal == Refusal::unknown) return problem(404, "no such report");
   if (stored.refusal != Refusal::none) return refused(stored.refusal);
   Response response = file_response(stored.value);

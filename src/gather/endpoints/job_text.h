@@ -16,8 +16,8 @@ const char* state_of(const JobState& job);
 
 // job, state, arrived, dumps, expected, missing_ranks, missing ([{capture, ranks}, ...]), captures, bytes,
 // open_uploads, ended, conflict, report_state, generation (of the newest report that can be read; 0: none),
-// report_exit_code, epoch, created; verdict and capture_reports, where they are given. What there is to say of a job's report besides its
-// state, a sentence each.
+// report_exit_code, epoch, created; verdict and capture_reports, where they are given. What there is to say of a job's
+// report besides its state, a sentence each.
 std::vector<std::string> report_notes(const JobState& job);
 
 std::string job_json(const JobState& job, const std::string& verdict = "",

@@ -90,7 +90,8 @@ Response job_page(const JobPage& shown) {
     row("Last lines of its log", fmt::format("<pre>{}</pre><a href=\"/v1/jobs/{}/report.log\">Whole log</a>",
                                              escaped(shown.report_log), escaped(job.name)));
   }
-  body += "</dl>" + captures_section(job, shown.captures) + runs_section(shown.series, shown.runs) + files_section(job.name, shown.files);
+  body += "</dl>" + captures_section(job, shown.captures) + runs_section(shown.series, shown.runs) +
+          files_section(job.name, shown.files);
   return page(200, html_of("skewscope: " + job.name, body, true), policy("'none'"));
 }
 

@@ -15,8 +15,8 @@ using Segments = std::vector<std::string>;
 
 // A path of literal segments and of {job}, {id}, {rank}, {report} = report[.json|.html|.log] or
 // hang[.json|.html], {generation} =
-// number[.json|.html|.log], {capture}, and {file} and {table}, as is_report_file() says. `query`: the keys it takes, with blanks
-// before and after each.
+// number[.json|.html|.log], {capture}, and {file} and {table}, as is_report_file() says. `query`: the keys it takes,
+// with blanks before and after each.
 struct Pattern {
   Endpoint endpoint;
   Method method;

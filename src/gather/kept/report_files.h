@@ -11,9 +11,9 @@
 
 namespace skewscope::gather {
 
-inline constexpr std::array<std::string_view, 8> kReportFiles = {
-    "summary.txt", "report.json",  "report.sqlite", "diagnostics.json",
-    "report.prom", "outcome.json", kAlignedTrace,   kAlignedTraceText};
+inline constexpr std::array<std::string_view, 8> kReportFiles = {"summary.txt",      "report.json",    "report.sqlite",
+                                                                 "diagnostics.json", "report.prom",    "outcome.json",
+                                                                 kAlignedTrace,      kAlignedTraceText};
 inline constexpr std::string_view kReportTables = "tables/";
 
 // "rank_steps.csv"

@@ -1,9 +1,9 @@
 // Threads and fork do not mix, and a daemon's memory holds keys: so a small process is forked while the daemon still
 // has one thread and no secret, and forks each report from itself. The daemon and the forker speak JSON over a socket
 // pair that keeps message boundaries: {id, traces, output, job, threads, memory, world_size, room, hosts,
-// aligned_trace, with_more} one way, {id, exit_code} the other. The forker ends reports that take too long or too much of the disk: no file of one may grow
-// beyond its room, and all of them together are looked at some times a second. It ends, and ends its reports, when the
-// daemon's end of the socket closes.
+// aligned_trace, with_more} one way, {id, exit_code} the other. The forker ends reports that take too long or too much
+// of the disk: no file of one may grow beyond its room, and all of them together are looked at some times a second. It
+// ends, and ends its reports, when the daemon's end of the socket closes.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -170,8 +170,8 @@ class ForkerProcess {
   bool take_task() {
     const Json message = receive_json(socket_);
     if (!message.is_object()) return false;
-    const ReportTask task{message["traces"], message["output"],     message["job"],  message["threads"],
-                          message["memory"], message["world_size"], message["room"], message["hosts"],
+    const ReportTask task{message["traces"],        message["output"],     message["job"],  message["threads"],
+                          message["memory"],        message["world_size"], message["room"], message["hosts"],
                           message["aligned_trace"], message["with_more"]};
     const pid_t pid = fork();
     if (pid == 0) make_one(task, make_report_, static_cast<uint64_t>(limit_.count()) * kMostThreads);

@@ -73,7 +73,8 @@ TEST_CASE("a report that is whole stays when its process ends badly afterwards a
   for (const auto& entry : fs::recursive_directory_iterator(folders.reports)) {
     left.insert(fs::relative(entry.path(), folders.reports));
   }
-  CHECK(left == std::set<std::string>{"g0001", "g0001.log", "g0001/COMPLETE", "g0001/captures", "g0001/captures/c0001"});
+  CHECK(left ==
+        std::set<std::string>{"g0001", "g0001.log", "g0001/COMPLETE", "g0001/captures", "g0001/captures/c0001"});
   std::ifstream log(folders.reports + "/g0001.log");
   const std::string said((std::istreambuf_iterator<char>(log)), std::istreambuf_iterator<char>());
   CHECK(said.find("what was to come with the report is not there: its process ended with code 134") !=
