@@ -112,5 +112,42 @@ class Captures(unittest.TestCase):
         self.assertEqual(self.daemon.job()["report_notes"], self.state["report_notes"])
 
 
+class Bounds(unittest.TestCase):
+    """Jobs of one rank each, whose captures are one trace again and again."""
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([PROGRAM, "simulate", "-q", "-o", f"{folder}/one", "--nodes", "1", "--gpus", "1", "--tp", "1", "--steps", "2",
+                            "--layers", "2"], check=True)
+            cls.trace = next(Path(folder, "one").glob("rank0_*")).read_bytes()
+
+    def reported(self, traces, *flags):
+        daemon = Daemon("--debounce", 1, *flags).start()
+        self.addCleanup(lambda: daemon.ended() or daemon.stop())
+        daemon.ask("PUT", "/v1/jobs/run", body=json.dumps({"world_size": 1, "captures": len(traces)}).encode())
+        for capture, trace in enumerate(traces):
+            self.assertEqual(daemon.put(trace, query=f"?capture={capture}").status, 201)
+        state = daemon.wait_for_job(lambda job: job["report_state"] in ("complete", "partial", "failed"), seconds=60)
+        self.assertEqual((state["report_state"], state["generation"]), ("partial", 1))
+        return daemon, [one["capture"] for one in state.get("capture_reports", [])]
+
+    def test_the_sixteen_newest_have_a_report_and_the_page_counts_the_others(self):
+        daemon, captures = self.reported([self.trace] * 18)
+        self.assertEqual(captures, list(range(2, 18)))
+        self.assertIn("Of 18 captures, 2 have no report here", daemon.ask("GET", "/jobs/run").body.decode())
+
+    def test_one_that_cannot_be_read_has_none_and_the_others_have_theirs(self):
+        daemon, captures = self.reported([self.trace, b"no trace", self.trace])
+        self.assertEqual(captures, [0, 2])
+        self.assertIn("capture 1 has no report of its own: it ended with code 3", daemon.ask("GET", "/v1/jobs/run/report.log").body.decode())
+
+    def test_those_that_might_not_fit_have_none_and_the_jobs_report_is_there(self):
+        daemon, captures = self.reported([self.trace] * 6, "--largest-report", "10M", "--aligned-trace", "off")
+        self.assertEqual(captures, list(range(6 - len(captures), 6)))
+        self.assertIn(len(captures), (1, 2, 3, 4, 5))
+        self.assertIn(f"capture {5 - len(captures)} has no report of its own: too little room", daemon.ask("GET", "/v1/jobs/run/report.log").body.decode())
+        self.assertLess(daemon.job()["report_bytes"], 10 << 20)
+
+
 if __name__ == "__main__":
     unittest.main()

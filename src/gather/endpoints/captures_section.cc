@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "page_parts.h"
+#include "skewscope/gather/report_folder.h"
 #include "src/gather/history/take_report.h"
 #include "src/gather/kept/verdict.h"
 
@@ -48,10 +49,9 @@ std::string captures_section(const JobState& job, const std::vector<ReportedCapt
   const auto reported = static_cast<int>(captures.size());
   if (reported < job.captures) {
     section += fmt::format(
-        "<p>Of {} captures, {} {} no report of {} own: the newest come first, and "
-        "<a href=\"/v1/jobs/{}/report.log\">the log</a> says what was left out.</p>\n",
-        job.captures, job.captures - reported, job.captures - reported == 1 ? "has" : "have",
-        job.captures - reported == 1 ? "its" : "their", escaped(job.name));
+        "<p>Of {} captures, {} {} no report here: the traces have not come, others are newer, or "
+        "<a href=\"/v1/jobs/{}/report.log\">the log</a> says why.</p>\n",
+        job.captures, job.captures - reported, job.captures - reported == 1 ? "has" : "have", escaped(job.name));
   }
   return section;
 }
