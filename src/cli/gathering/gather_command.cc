@@ -11,6 +11,7 @@
 
 #include "gather_options.h"
 #include "gathered_report.h"
+#include "skewscope/protocol/names.h"
 #include "src/cli/options/flat_config.h"
 
 namespace skewscope::cli {
