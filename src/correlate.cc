@@ -188,7 +188,7 @@ Result<JobReport> correlate_files(const std::vector<std::string>& files, const C
   std::mutex figures_lock;
   std::map<std::string, RankFigures> figures_by_file;
   IngestOptions ingest = options.ingest;
-  ingest.keep_launch_threads = false;
+  ingest.keep_launch_threads = options.keep != nullptr;
   if (options.rank_tables == RankTableChoice::all) {
     ingest.bytes_while_details_last = [](const LinkedTrace& linked) {
       return bytes_to_tabulate(linked.trace, *linked.detail, linked.strings);
@@ -203,14 +203,16 @@ Result<JobReport> correlate_files(const std::vector<std::string>& files, const C
 
   Result<CorrelatedJob> split = split_job(files, ingest, options.align, timer, exchange);
   if (!split.ok()) return split.error();
+  const AfterUse after_use = options.keep == nullptr ? AfterUse::forget_rows : AfterUse::keep_rows;
   JobReport report =
-      explain(split.value(), options.rank_tables, std::move(figures_by_file), AfterUse::forget_rows, timer, exchange);
-  if (!split.value().logged) return report;
+      explain(split.value(), options.rank_tables, std::move(figures_by_file), after_use, timer, exchange);
+  std::optional<JobTrace> logs = std::move(split.value().logged);
+  if (options.keep != nullptr) *options.keep = std::move(split).value();
+  if (!logs) return report;
 
   // Logs go on where traces end: how ranks changed over hours is seen in them alone.
   const StageTimer::Scope scope(timer, "trend of logs");
-  const Result<CorrelatedJob> logged =
-      split_ingested(std::move(*split.value().logged), {}, options.align, timer, exchange);
+  const Result<CorrelatedJob> logged = split_ingested(std::move(*logs), {}, options.align, timer, exchange);
   if (!logged.ok()) return logged.error();
   if (exchange.first()) set_logged_trend(logged.value(), report);
   return report;

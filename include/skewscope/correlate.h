@@ -21,6 +21,7 @@ struct CorrelateOptions {
   IngestOptions ingest;
   AlignMode align = AlignMode::automatic;
   RankTableChoice rank_tables = RankTableChoice::none;
+  CorrelatedJob* keep = nullptr;  // gets, with all its rows, what the report was made of; null: rows are given back
 };
 
 // The first half of the story, up to the data that others than a report are made of. `files`: of discover_files.

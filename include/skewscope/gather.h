@@ -53,6 +53,9 @@ struct GatherDeadlines {
   std::chrono::seconds logs{60};  // between reports of logs that grow
 };
 
+// What of a job is in the trace for the Perfetto UI next to its report (src/cli/gathering/aligned_trace.h).
+enum class AlignedTrace : uint8_t { off, excerpt, whole };
+
 struct GatherOptions {
   std::string spool;
   std::string listen = "127.0.0.1:7475";
@@ -75,6 +78,7 @@ struct GatherOptions {
   int report_processes = 2;                      // one owner has all but one of them
   std::chrono::seconds report_time{30 * 60};
   uint64_t report_memory = 8ull << 30;
+  AlignedTrace aligned_trace = AlignedTrace::excerpt;
   GatherLimits limits;
   GatherRetention retention;
   GatherDeadlines deadlines;
@@ -92,6 +96,8 @@ struct ReportTask {
   // Hosts of ranks, as the names tell that files came with: lines "CAPTURE FIRST LAST HOST", of ranks in a row; "": not
   // known, or too many to tell.
   std::string hosts = "";
+  AlignedTrace aligned_trace = AlignedTrace::off;
+  bool with_more = true;  // what comes with the job's report, too: a second try does without
 };
 
 // A dump of a flight recorder in that folder: it lies there as the file of a rank in a capture whose number is the

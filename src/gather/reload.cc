@@ -12,6 +12,7 @@ namespace {
 
 enum class When { now, at_start, never };
 
+constexpr const char* kWordsOfAlignedTrace[] = {"off", "excerpt", "whole"};  // by AlignedTrace
 constexpr size_t kLargestNamed = 1 << 20;  // of keys and certificates: what is behind it is not looked at
 
 Digest digest_of_file(const std::string& path) {
@@ -46,6 +47,7 @@ void for_each_option(const GatherOptions& o, const Visit& visit) {
   visit("munge", o.munge, When::now);
   visit("report-processes", o.report_processes, When::now);
   visit("report-memory", o.report_memory, When::now);
+  visit("aligned-trace", kWordsOfAlignedTrace[static_cast<size_t>(o.aligned_trace)], When::now);
   visit("report-time", o.report_time.count(), When::at_start);
   const GatherDeadlines& deadlines = o.deadlines;
   visit("deadline", deadlines.after_last_byte.count(), When::now);

@@ -15,8 +15,10 @@ TEST_CASE("a reload names each option that changed, before and after") {
   after.limits.largest_file = 1 << 20;
   after.deadlines.after_end = std::chrono::seconds(7);
   after.report_time = std::chrono::seconds(60);
+  after.aligned_trace = AlignedTrace::off;
   const Reload changes = reload_of(before, after);
-  CHECK(changes.taken == "deadline-after-end 120 -> 7, largest-file 17179869184 -> 1048576");
+  CHECK(changes.taken ==
+        "aligned-trace excerpt -> off, deadline-after-end 120 -> 7, largest-file 17179869184 -> 1048576");
   CHECK(changes.at_start == "report-time 1800 -> 60");
   CHECK(changes.refused.empty());
 }

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "judgement.h"
+#include "merged_trace.h"
 #include "skewscope/base/human_units.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/base/whole_file.h"
@@ -27,9 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-constexpr int64_t kDriftToTell_ns = 1000;
-constexpr size_t kMostWindowsTold = 10, kColumns = 80;
 
 enum class Output : uint8_t { bundle, pftrace, json_gz };
 
@@ -76,8 +74,6 @@ Result<MergeOptions> merge_options(const MergeCommandOptions& options) {
   return merge;
 }
 
-constexpr int32_t kWorstWaitsOfAll = 5;
-
 bool is_number(const std::string& text) {
   return !text.empty() && text.size() <= 6 &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -86,20 +82,11 @@ bool is_number(const std::string& text) {
 // The report's findings that `wanted` names; each name must be one of them.
 Result<std::vector<MergeWindow>> named_findings(CorrelatedJob& job, const std::set<std::string>& wanted,
                                                 StageTimer& timer) {
-  const JobReport report = explain_job(job, timer);
   std::vector<MergeWindow> windows;
   std::set<std::string> there;
-  for (TimedFinding& finding : timed_findings(report)) {
-    there.insert(finding.finding);
-    if (wanted.count("all") == 0 && wanted.count(finding.finding) == 0) continue;
-    MergeWindow window;
-    window.from = JobNs{report.job.window_start_ns + finding.start_ns};
-    window.to = JobNs{report.job.window_start_ns + finding.end_ns};
-    window.finding = std::move(finding.finding);
-    window.words = std::move(finding.words);
-    window.ranks = std::move(finding.ranks);
-    if (finding.instance >= 0) window.instance = InstanceId(finding.instance);
-    windows.push_back(std::move(window));
+  for (MergeWindow& window : windows_of(explain_job(job, timer))) {
+    there.insert(window.finding);
+    if (wanted.count("all") > 0 || wanted.count(window.finding) > 0) windows.push_back(std::move(window));
   }
   for (const std::string& name : wanted) {
     if (name == "all" || there.count(name) > 0) continue;
@@ -221,46 +208,6 @@ Result<MergedJob> merge_files(Work& work, const fs::path& path, StageTimer& time
   return MergedJob{std::move(job).value(), std::move(merged).value()};
 }
 
-std::string text_of(const MergeResult& result, const CorrelatedJob& job, const MergeCommandOptions& options) {
-  std::error_code ignored;
-  const auto bytes = static_cast<int64_t>(fs::file_size(options.output, ignored));
-  std::string text = fmt::format("{}: {} of {} traces, {}\n", printable(options.output), result.traces,
-                                 job.job.traces.size(), human_bytes(bytes));
-  std::string counts;
-  for (size_t i = 0; i < kMergeCategories; ++i) {
-    if (result.events[i] == 0) continue;
-    counts +=
-        fmt::format("{}{} {}", counts.empty() ? "" : ", ", to_string(static_cast<MergeCategory>(i)), result.events[i]);
-  }
-  if (!counts.empty()) text += fmt::format("Rows: {}; arrows between ranks: {}\n", counts, result.arrows);
-  if (!options.excerpts.empty()) {
-    text += fmt::format("Excerpts: {} of {} in {} windows\n", human_duration(result.shown_ns()),
-                        human_duration(job.clocks.window_ns), result.windows.size());
-    for (size_t i = 0; i < std::min(kMostWindowsTold, result.windows.size()); ++i) {
-      const MergeWindow& window = result.windows[i];
-      std::string line = fmt::format("  {} at {}: {}", window.finding,
-                                     human_duration(window.from.ns - job.clocks.reference_ns), printable(window.words));
-      if (line.size() > kColumns) line = line.substr(0, kColumns - 3) + "...";
-      text += line + "\n";
-    }
-    if (result.windows.size() > kMostWindowsTold) {
-      text += fmt::format("  and {} more\n", result.windows.size() - kMostWindowsTold);
-    }
-  }
-  if (result.components > 1) {
-    text += fmt::format("{} components of ranks, clocks not compared: their order in time means nothing\n",
-                        result.components);
-  }
-  const auto untied = std::count_if(job.clocks.clocks.begin(), job.clocks.clocks.end(),
-                                    [](const TraceClock& clock) { return !clock.aligned; });
-  if (untied > 0) text += fmt::format("Clocks: {} traces could not be aligned and stay as recorded\n", untied);
-  if (result.largest_drift_ns > kDriftToTell_ns) {
-    text += fmt::format("Clocks: drift moves a trace by up to {} against its one offset; a .pftrace follows it\n",
-                        human_duration(result.largest_drift_ns));
-  }
-  return text + "Open it at https://ui.perfetto.dev\n";
-}
-
 std::string json_of(const MergeResult& result, const MergeCommandOptions& options) {
   Json events = Json::object(), windows = Json::array();
   for (size_t i = 0; i < kMergeCategories; ++i) events[to_string(static_cast<MergeCategory>(i))] = result.events[i];
@@ -360,9 +307,11 @@ ExitCode run_merge(const MergeCommandOptions& options) {
     spdlog::warn("of {} traces only digests are here, such as of {}: no annotations and operators of these",
                  without.size(), printable(without.front()));
   }
-  const std::string text = options.json           ? json_of(merged, options)
-                           : options.common.quiet ? ""
-                                                  : text_of(merged, job, options);
+  const std::string text =
+      options.json ? json_of(merged, options)
+      : options.common.quiet
+          ? ""
+          : printable(options.output) + ": " + words_of(merged, job, options.output, !options.excerpts.empty());
   if (!print(text)) return fail(no_standard_output());
   Findings all;
   for (const Findings* findings : findings_of(job)) all.insert(all.end(), findings->begin(), findings->end());

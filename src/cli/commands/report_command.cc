@@ -58,7 +58,7 @@ Result<JobReport> correlate_or_list(const std::vector<std::string>& files, const
   IngestOptions ingest = options.input.ingest;
   ingest.progress = progress->reading("correlating the traces");
   ingest.several_jobs = [&several](const std::vector<FoundJob>& jobs) { several = jobs; };
-  auto report = correlate_files(files, {ingest, options.align, options.rank_tables}, timer, exchange);
+  auto report = correlate_files(files, {ingest, options.align, options.rank_tables, options.keep}, timer, exchange);
   progress.reset();
   const bool lists = !report.ok() && exchange.first() && !several.empty() && report.error().kind == ErrorKind::no_input;
   if (lists && !print_jobs(several, options.json)) return no_standard_output();

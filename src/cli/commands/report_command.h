@@ -27,6 +27,7 @@ struct ReportOptions {
   RankTableChoice rank_tables = RankTableChoice::none;
   double network_gb_per_s = -1;  // peak per GPU; -1: not given
   std::vector<std::string> baselines;
+  CorrelatedJob* keep = nullptr;  // as in CorrelateOptions
   // Called with the folder and its report before it takes its name: what else is to lie in it.
   std::function<void(const std::string& folder, const JobReport& report)> also_write;
 };

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "jobs_text.h"
+#include "skewscope/gather/report_folder.h"
 #include "skewscope/protocol/names.h"
 
 namespace skewscope::cli {
@@ -45,6 +46,24 @@ class Export {
     if (failed) return Error{ErrorKind::output, whole + ": " + failed.message()};
     exported.files.push_back(whole);
     return true;
+  }
+
+  // The job's report, or a capture's own: where the gatherer has it, into which folder it goes here.
+  Result<Done> fetch_report(const std::string& at, const std::string& folder) {
+    constexpr std::array<std::pair<const char*, const char*>, 4> kReportFiles = {
+        {{"/report.json", "report.json"},
+         {"/report.html", "report.html"},
+         {"/report/files/summary.txt", "summary.txt"},
+         {"/report/files/report.sqlite", "report.sqlite"}}};
+    std::error_code failed;
+    fs::create_directories(directory_ + "/" + folder, failed);
+    if (failed) return Error{ErrorKind::output, directory_ + ": " + failed.message()};
+    for (const auto& [path, name] : kReportFiles) {
+      const auto fetched = fetch(at + path, folder + name);
+      if (!fetched.ok()) return fetched.error();
+      if (!fetched.value()) exported.left.push_back(folder + name + ": the gatherer does not have it");
+    }
+    return Done{};
   }
 
   // The gatherer names no files: each rank that may be there is asked for, until as many came as it has.
@@ -87,16 +106,17 @@ Result<Exported> export_job(GathererClient& client, const nlohmann::json& job, c
   if (!fs::is_empty(directory, failed))
     return Error{ErrorKind::output, directory + " is not empty: name another folder"};
   Export run(client, field_text(job, "job"), directory);
-  constexpr std::array<std::pair<const char*, const char*>, 4> kReportFiles = {
-      {{"/report.json", "report.json"},
-       {"/report.html", "report.html"},
-       {"/report/files/summary.txt", "summary.txt"},
-       {"/report/files/report.sqlite", "report.sqlite"}}};
-  for (const auto& [path, name] : kReportFiles) {
-    const auto fetched = run.fetch(path, name);
+  auto fetched_reports = run.fetch_report("", "");
+  for (const char* const name : {kAlignedTrace, kAlignedTraceText}) {  // which not every job has
+    const auto fetched = run.fetch(std::string("/report/files/") + name, name);
     if (!fetched.ok()) return fetched.error();
-    if (!fetched.value()) run.exported.left.push_back(std::string(name) + ": the gatherer does not have it");
   }
+  for (const nlohmann::json& capture : job.value("capture_reports", nlohmann::json::array())) {
+    if (!fetched_reports.ok()) break;
+    const int number = capture.is_object() ? capture.value("capture", 0) : 0;
+    fetched_reports = run.fetch_report(fmt::format("/captures/{}", number), report_of_capture(number) + "/");
+  }
+  if (!fetched_reports.ok()) return fetched_reports.error();
   if (traces) {
     const auto fetched = run.fetch_traces(job);
     if (!fetched.ok()) return fetched.error();

@@ -6,23 +6,12 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <vector>
 
 #include "gather_options.h"
-#include "gathered_hang.h"
-#include "report_outcome.h"
-#include "skewscope/base/exchange.h"
-#include "skewscope/base/printable.h"
+#include "gathered_report.h"
 #include "skewscope/protocol/names.h"
-#include "src/cli/commands/report_command.h"
 #include "src/cli/options/flat_config.h"
-#include "src/cli/process/thread_limit.h"
 #include "uid_of_user.h"
 
 namespace skewscope::cli {
@@ -42,85 +31,6 @@ void keep_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) < 0) open("/dev/null", O_RDWR);
   }
-}
-
-// The files are named by the ranks that their senders gave.
-constexpr const char* kRankOfFile = "/r(?<rank>[0-9]+)(\\+[0-9]+)?\\.[^/]*$";
-
-// What the report says of files that it leaves out or takes in part, a line each for its log; how many. These findings
-// are what a job's owner has to know before the report is believed: others are in it and change no rank's figures.
-int64_t tell_of_files(const std::string& report) {
-  std::ifstream in(report + "/diagnostics.json");
-  const nlohmann::json document = nlohmann::json::parse(in, nullptr, false);
-  int64_t lines = 0;
-  if (!document.is_object()) return lines;
-  for (const nlohmann::json& finding : document.value("diagnostics", nlohmann::json::array())) {
-    const auto text = [&](const char* key) {
-      return finding.contains(key) && finding[key].is_string() ? finding[key].get<std::string>() : std::string();
-    };
-    if (text("severity") == "info" || text("file").empty()) continue;
-    const std::string file = std::filesystem::path(text("file")).filename().string();
-    fmt::print(stderr, "{}\n", printable(fmt::format("{}: {}", file, text("message"))));
-    ++lines;
-  }
-  return lines;
-}
-
-// By capture and rank, of lines "CAPTURE FIRST LAST HOST".
-std::map<std::pair<int, int>, std::string> hosts_by_rank(const std::string& text) {
-  std::map<std::pair<int, int>, std::string> hosts;
-  std::istringstream lines(text);
-  int capture = -1, first = -1, last = -1;
-  for (std::string host; lines >> capture >> first >> last >> host;) {
-    for (int rank = first; rank <= last; ++rank) hosts[{capture, rank}] = host;
-  }
-  return hosts;
-}
-
-// The capture and the rank of a file of the spool: "c0001/r00042.json.gz".
-std::pair<int, int> capture_and_rank(const std::string& path) {
-  std::pair<int, int> found(-1, -1);
-  const size_t folder = path.rfind("/c");
-  if (folder != std::string::npos) std::sscanf(path.c_str() + folder, "/c%d/r%d", &found.first, &found.second);
-  return found;
-}
-
-int report_on_traces(const ReportTask& task) {
-  ReportOptions options;
-  options.common.quiet = true;
-  options.input.paths = {task.traces};
-  options.input.ingest.rank_regex = kRankOfFile;
-  options.input.ingest.world_size = std::min(task.world_size, kLargestWorldSize);
-  options.input.ingest.host_of = [hosts = hosts_by_rank(task.hosts)](const std::string& path) {
-    const auto host = hosts.find(capture_and_rank(path));
-    return host == hosts.end() ? "" : host->second;
-  };
-  options.output = task.output;
-  options.formats = {"json", "csv", "sqlite", "html", "prometheus"};  // the last for the metrics of the daemon
-  options.also_write = write_outcome;
-  options.input.ingest.job = task.job;
-  options.input.ingest.one_job = true;
-  Alone alone;
-  std::string command = fmt::format("skewscope report {} -o {}", task.traces, task.output);
-  if (task.world_size > 0) command += fmt::format(" --world-size {}", options.input.ingest.world_size);
-  const ExitCode code = run_report(options, {command, "", alone});
-  return code == kDone && tell_of_files(task.output) > 0 ? kInPart : code;
-}
-
-// A hang is reported on whatever becomes of the traces.
-int make_report(const ReportTask& task) {
-  limit_threads(std::max(task.threads, 1));
-  Gathered gathered = gathered_in(task.traces);
-  if (gathered.dumps.empty()) return report_on_traces(task);
-  int of_traces = gathered.traces ? report_on_traces(task) : kDone;
-  if (of_traces != kDone && of_traces != kInPart) {
-    gathered.traces = false;
-    of_traces = kInPart;
-  }
-  const std::string command = fmt::format("skewscope hang {} -o {}/hang", task.traces, task.output);
-  const int of_dumps = make_hang(task, gathered, command);
-  if (of_dumps != kDone) return gathered.traces ? kInPart : of_dumps;
-  return of_traces;
 }
 
 // The options as the command line and the file of --config say at present.

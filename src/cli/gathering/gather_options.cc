@@ -1,5 +1,6 @@
 #include "gather_options.h"
 
+#include "src/cli/options/choice.h"
 #include "src/cli/options/option_values.h"
 
 namespace skewscope::cli {
@@ -113,6 +114,11 @@ void add_reports(CLI::App& command, GatherOptions& options) {
             "Reports made at a time; of several, one is kept for other owners");
   add_seconds(command, "--report-time", options.report_time, "Longest time a report may take");
   add_bytes(command, "--report-memory", options.report_memory, "Memory a report may take", "8G");
+  add_choice<AlignedTrace>(
+      command, "--aligned-trace", options.aligned_trace,
+      {{"off", AlignedTrace::off}, {"excerpt", AlignedTrace::excerpt}, {"whole", AlignedTrace::whole}},
+      "A trace of all ranks for the Perfetto UI with each report: none; of small jobs whole, else around findings; "
+      "whole of all but very large ones [excerpt]");
   GatherDeadlines& deadlines = options.deadlines;
   add_seconds(command, "--deadline", deadlines.after_last_byte,
               "A job's report is made without its missing ranks after so long without a byte");

@@ -51,7 +51,7 @@ Gathered gathered_in(const std::string& folder) {
     for (const auto& file : files::directory_iterator(capture.path(), failed)) {
       int rank = -1;
       if (std::sscanf(file.path().filename().c_str(), "r%d", &rank) != 1) continue;
-      out.traces = out.traces || !is_dump(number);
+      if (!is_dump(number)) out.captures.insert(number);
       if (is_dump(number)) dumps.push_back({number, rank, file.path().string()});
     }
   }
@@ -70,7 +70,7 @@ ExitCode make_hang(const ReportTask& task, const Gathered& gathered, const std::
   const ReportStamp stamp = stamp_of(command);
   const HangStamp made = {stamp.command, SKEWSCOPE_VERSION, stamp.created_utc};
   std::vector<std::string> places = {task.output + "/hang"};
-  if (!gathered.traces) places.insert(places.begin(), task.output);
+  if (gathered.captures.empty()) places.insert(places.begin(), task.output);
   for (const std::string& place : places) {
     const auto written = write_hang(report, place, made, false);
     if (!written.ok()) return fail(written.error());

@@ -1,7 +1,7 @@
 // A report process makes this of a job's flight recorder dumps.
 #pragma once
 
-#include <optional>
+#include <set>
 
 #include "skewscope/base/exchange.h"
 #include "skewscope/gather.h"
@@ -10,7 +10,7 @@
 namespace skewscope::cli {
 
 struct Gathered {
-  bool traces = false;
+  std::set<int> captures;       // of which there are traces
   std::vector<KeptDump> dumps;  // of the last incident
 };
 Gathered gathered_in(const std::string& folder);

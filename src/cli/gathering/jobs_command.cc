@@ -81,7 +81,8 @@ ExitCode Jobs::list() {
 ExitCode Jobs::show() {
   const auto job = document(job_);
   if (!job.ok()) return fail(job.error());
-  return tell(job.value(), options_.one_line ? one_line(job.value()) : job_text(job.value(), client_.base()));
+  const size_t columns = terminal_columns(STDOUT_FILENO);
+  return tell(job.value(), options_.one_line ? one_line(job.value()) : job_text(job.value(), client_.base(), columns));
 }
 
 ExitCode Jobs::watch() {
@@ -202,11 +203,11 @@ void add_jobs_options(CLI::App& command, JobsCommandOptions& options) {
   command.footer(
       "Actions:\n"
       "  list         the jobs, the newest first\n"
-      "  show JOB     its state, missing ranks, verdict and links\n"
+      "  show JOB     its state, missing ranks, verdict, captures and links\n"
       "  watch JOB    a line for each change, until its report is there\n"
       "  retry JOB    have its report made again\n"
       "  delete JOB   with its traces and reports; needs a token with the scope admin\n"
-      "  export JOB   its report as files\n"
+      "  export JOB   its report as files, with those of its captures\n"
       "  nodes        nodes that were the cause of waiting in several jobs\n"
       "  history JOB  the runs of its name: step time, efficiency, waiting, gain, change\n"
       "Examples:\n"

@@ -71,6 +71,18 @@ std::string table_of(const std::vector<Cells>& rows, size_t columns) {
   return text;
 }
 
+std::string captures_table(const Document& captures, size_t columns) {
+  std::vector<Cells> rows = {{"CAPTURE", "RECORDED", "RANKS", "STEPS", "STEP", "WAITING", "VERDICT"}};
+  for (const Document& capture : captures) {
+    const auto step = number_in(capture, "step_ns");
+    rows.push_back({std::to_string(whole_in(capture, "capture")), minute_of(field_text(capture, "recorded")),
+                    std::to_string(whole_in(capture, "ranks")), std::to_string(whole_in(capture, "steps")),
+                    step ? human_duration(static_cast<int64_t>(*step)) : "-", percent_in(capture, "waiting"),
+                    field_text(capture, "verdict")});
+  }
+  return table_of(rows, columns);
+}
+
 }  // namespace
 
 std::string field_text(const Document& object, const char* key) {
@@ -108,7 +120,7 @@ std::string one_line(const Document& job) {
   return fmt::format("{}: {}{}\n", field_text(job, "job"), state_line(job), verdict.empty() ? "" : ". " + verdict);
 }
 
-std::string job_text(const Document& job, const std::string& base) {
+std::string job_text(const Document& job, const std::string& base, size_t columns) {
   const std::string name = field_text(job, "job");
   std::string text =
       fmt::format("Job      {}, of {}, since {} UTC\n", name, user_of(job), minute_of(field_text(job, "created")));
@@ -117,6 +129,9 @@ std::string job_text(const Document& job, const std::string& base) {
   if (const std::string verdict = field_text(job, "verdict"); !verdict.empty()) text += "Verdict  " + verdict + "\n";
   for (const Document& note : job.value("report_notes", Document::array())) {
     if (note.is_string()) text += "Note     " + printable(note.get<std::string>()) + "\n";
+  }
+  if (const Document captures = job.value("capture_reports", Document::array()); !captures.empty()) {
+    text += "\n" + captures_table(captures, columns) + "\n";
   }
   text += fmt::format("Page     {}/jobs/{}\n", base, name);
   if (whole_in(job, "generation") > 0) text += fmt::format("Report   {}/v1/jobs/{}/report.html\n", base, name);

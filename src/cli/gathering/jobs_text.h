@@ -16,8 +16,8 @@ std::string jobs_table(const nlohmann::json& jobs, size_t columns);
 std::string state_line(const nlohmann::json& job);
 // "run1: complete: 8 of 8 ranks; report complete. VERDICT"
 std::string one_line(const nlohmann::json& job);
-// `base`: http(s)://HOST:PORT, for links.
-std::string job_text(const nlohmann::json& job, const std::string& base);
+// `base`: http(s)://HOST:PORT, for links. `columns`: of its table of captures.
+std::string job_text(const nlohmann::json& job, const std::string& base, size_t columns);
 std::string nodes_text(const nlohmann::json& nodes, size_t columns);
 std::string history_table(const nlohmann::json& runs, size_t columns);
 

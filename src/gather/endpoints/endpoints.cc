@@ -205,7 +205,9 @@ Response Endpoints::page_of(const Call& call) const {
                   says_something ? last_lines_of_log(store_, job->name) : "",
                   store_.report_files(job->name),
                   series_of(job->name),
-                  readable_runs(store_, history_, call, series_of(job->name), kRunsOnPage)};
+                  readable_runs(store_, history_, call, series_of(job->name), kRunsOnPage),
+                  captures_with_reports(store_, job->name),
+                  words_on_aligned_trace(store_, job->name)};
     return job_page(shown);
   }
   return jobs_page(list_of(call));

@@ -6,6 +6,7 @@
 
 #include "handlers.h"
 #include "job_text.h"
+#include "skewscope/gather/report_folder.h"
 #include "src/gather/http/page_policy.h"
 #include "src/gather/kept/verdict.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr size_t kPolicyStandsIn = 4096;  // bytes of a page
 constexpr size_t kLogOnPage = 4096;       // bytes of a log
+constexpr size_t kLineOnPage = 200;       // bytes of what is said of an aligned trace
 
 struct Range {
   uint64_t first = 0, size = 0;
@@ -70,7 +72,8 @@ Response get_report(const Store& store, const Call& call) {
   const Request& request = call.request;
   const bool html = request.suffix == ".html", log = request.suffix == ".log";
   const std::string name = html ? "index.html" : log ? "log" : request.hang ? "hang.json" : "report.json";
-  const auto stored = store.read_report(request.job, request.generation, (request.hang ? "hang/" : "") + name);
+  const auto stored =
+      store.read_report(request.job, request.generation, request.within + (request.hang ? "hang/" : "") + name);
   if (stored.refusal == Refusal::unknown) return problem(404, "no such report");
   if (stored.refusal != Refusal::none) return refused(stored.refusal);
   Response response = file_response(stored.value);
@@ -86,14 +89,17 @@ Response get_report(const Store& store, const Call& call) {
 // Shown where a browser shows text, else saved by its name.
 Response get_report_file(const Store& store, const Call& call) {
   const std::string& path = call.request.file;
-  const auto stored = store.read_report(call.request.job, 0, path);
+  const std::string& within = call.request.within;
+  const auto stored = store.read_report(call.request.job, 0, within + path);
   if (stored.refusal == Refusal::unknown) return problem(404, "no such file of a report");
   if (stored.refusal != Refusal::none) return refused(stored.refusal);
   const char* const type = path.ends_with(".json")     ? "application/json"
                            : path.ends_with(".csv")    ? "text/csv; charset=utf-8"
                            : path.ends_with(".sqlite") ? "application/vnd.sqlite3"
+                           : path == kAlignedTrace     ? "application/octet-stream"
                                                        : "text/plain; charset=utf-8";
-  const std::string name = path.substr(path.rfind('/') + 1);
+  std::string name = path.substr(path.rfind('/') + 1);
+  if (!within.empty()) name = fmt::format("capture{}-{}", call.request.capture, name);
   const char* const where = path.ends_with(".txt") ? "inline" : "attachment";
   return file_response(stored.value)
       .field("Content-Type", type)
@@ -109,6 +115,15 @@ std::string last_lines_of_log(const Store& store, const std::string& job) {
   text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
   if (text.size() == kLogOnPage) text.erase(0, text.find('\n') + 1);  // which begins within a line
   return text;
+}
+
+std::string words_on_aligned_trace(const Store& store, const std::string& job) {
+  const auto stored = store.read_report(job, 0, kAlignedTraceText);
+  if (stored.refusal != Refusal::none) return "";
+  const Descriptor file(stored.value.fd);
+  std::string text(kLineOnPage, '\0');
+  text.resize(static_cast<size_t>(std::max<ssize_t>(pread(file.get(), text.data(), text.size(), 0), 0)));
+  return text.substr(0, text.find('\n'));
 }
 
 std::string verdict_of_report(const Store& store, const JobState& job) {

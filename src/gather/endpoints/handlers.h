@@ -60,8 +60,9 @@ std::string sharer_of(const Call& call, const std::string& job);
 Response get_rank(const Store& store, const Call& call);
 Response get_report(const Store& store, const Call& call);
 Response get_report_file(const Store& store, const Call& call);
-std::string last_lines_of_log(const Store& store, const std::string& job);  // of the newest report's; "": none
-std::string verdict_of_report(const Store& store, const JobState& job);     // the same
-std::string verdict_of_hang(const Store& store, const JobState& job);       // of the newest dumps; the same
+std::string words_on_aligned_trace(const Store& store, const std::string& job);  // "": there is none
+std::string last_lines_of_log(const Store& store, const std::string& job);       // of the newest report's; "": none
+std::string verdict_of_report(const Store& store, const JobState& job);          // the same
+std::string verdict_of_hang(const Store& store, const JobState& job);            // of the newest dumps; the same
 
 }  // namespace skewscope::gather

@@ -184,7 +184,9 @@ Response list_jobs(const Store& store, const History& history, const UserNames& 
 
 Response get_job(const Store& store, const Call& call) {
   const auto job = store.job(call.request.job);
-  return job ? document(200, "application/json", job_json(*job, verdict_of(store, *job))) : problem(404, "no such job");
+  if (!job) return problem(404, "no such job");
+  return document(200, "application/json",
+                  job_json(*job, verdict_of(store, *job), captures_with_reports(store, job->name)));
 }
 
 void end_job(const Context& context, const CallPointer& call, const Continue& next) {

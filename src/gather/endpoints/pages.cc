@@ -8,6 +8,7 @@
 #include "live_update.h"
 #include "page_parts.h"
 #include "runs_section.h"
+#include "skewscope/gather/report_folder.h"
 #include "src/gather/http/page_policy.h"
 
 namespace skewscope::gather {
@@ -70,6 +71,12 @@ Response job_page(const JobPage& shown) {
         fmt::format("{} dump{}, the last {}", job.dumps, job.dumps == 1 ? "" : "s", time_text(job.last_dump)));
   }
   row("Report", report_links(shown.job));
+  if (!shown.aligned_trace.empty()) {
+    row("Aligned trace",
+        fmt::format("<a href=\"/v1/jobs/{}/report/files/{}\">All ranks on one clock</a>. {}. Save it and open it at "
+                    "<a href=\"https://ui.perfetto.dev\">ui.perfetto.dev</a>, which sends it nowhere.",
+                    escaped(job.name), kAlignedTrace, escaped(shown.aligned_trace)));
+  }
   if (!straggler.rank.empty()) {
     row("In the last windows",
         fmt::format("The others waited {:.1f} % of their time for rank {}{}, the worst in {:.0f} % of these windows.",
@@ -84,7 +91,8 @@ Response job_page(const JobPage& shown) {
     row("Last lines of its log", fmt::format("<pre>{}</pre><a href=\"/v1/jobs/{}/report.log\">Whole log</a>",
                                              escaped(shown.report_log), escaped(job.name)));
   }
-  body += "</dl>" + runs_section(shown.series, shown.runs) + files_section(job.name, shown.files);
+  body += "</dl>" + captures_section(job, shown.captures) + runs_section(shown.series, shown.runs) +
+          files_section(job.name, shown.files);
   return page(200, html_of("skewscope: " + job.name, live_part("job", body), Liveness::live),
               policy("'none'", Liveness::live));
 }

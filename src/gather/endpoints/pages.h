@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "captures_section.h"
 #include "job_search.h"
 #include "page_parts.h"
 #include "src/gather/history/history.h"
@@ -40,6 +41,8 @@ struct JobPage {
   std::vector<Store::ReportFile> files;  // of the newest report
   std::string series;
   std::vector<Run> runs;  // of the series, the newest first
+  std::vector<ReportedCapture> captures = {};
+  std::string aligned_trace = "";  // what is in it; "": there is none
 };
 Response job_page(const JobPage& shown);
 Response login_page(bool refused);

@@ -9,14 +9,19 @@
 
 namespace skewscope::gather {
 
-std::optional<Run> run_of_report(const Store& store, const JobState& job) {
-  const auto stored = store.read_report(job.name, job.report_generation, "outcome.json");
+std::optional<ReportOutcome> outcome_in(const Store& store, const std::string& job, int generation,
+                                        const std::string& path) {
+  const auto stored = store.read_report(job, generation, path);
   if (stored.refusal != Refusal::none) return std::nullopt;
   const Descriptor file(stored.value.fd);
   std::string text(std::min<uint64_t>(stored.value.size, kMostOutcomeBytes + 1), '\0');
   const ssize_t got = pread(file.get(), text.data(), text.size(), 0);
   text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
-  auto outcome = outcome_from_json(text);
+  return outcome_from_json(text);
+}
+
+std::optional<Run> run_of_report(const Store& store, const JobState& job) {
+  auto outcome = outcome_in(store, job.name, job.report_generation, "outcome.json");
   if (!outcome) return std::nullopt;
   return Run{
       job.name,           job.owner_uid, job.created, job.reported_at, verdict_in(store, job.name, "summary.txt"),

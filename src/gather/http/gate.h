@@ -32,7 +32,8 @@ enum class Endpoint {
   rank_put,        // PUT     /v1/jobs/{job}/ranks/{rank}
   rank_get,        // GET     /v1/jobs/{job}/ranks/{rank}
   report,          // GET     /v1/jobs/{job}/report[.json|.html]   /v1/jobs/{job}/report/{gen}[.json|.html]
-  report_file,     // GET     /v1/jobs/{job}/report/files/{file}
+                   //         /v1/jobs/{job}/captures/{capture}/report[.json|.html]
+  report_file,     // GET     /v1/jobs/{job}/report/files/{file}   /v1/jobs/{job}/captures/{capture}/report/files/{file}
   nodes,           // GET     /v1/nodes
   history,         // GET     /v1/history?job=&limit=
   login,           // GET, POST /login
@@ -61,10 +62,11 @@ struct Request {
   Method method = Method::get;
   Endpoint endpoint = Endpoint::page_jobs;
   std::string job, upload_id;  // is_name(); 32 lower-case hexadecimal digits
-  int rank = 0, capture = 0;   // ?capture=
+  int rank = 0, capture = 0;   // ?capture=, or of the path
   int generation = 0;          // of a report; 0: the newest
   std::string suffix;          // of a report: "", ".json", ".html"
   std::string file;            // of a report, as is_report_file()
+  std::string within;          // of a report: a capture's own in it, "captures/c0001/"
   bool hang = false;           // of it, what dumps say
   // Decoded; only keys that the endpoint knows, each at most once: job_list state, after, limit (1..1000); rank_put
   // capture, ranks, world_size, filename, replace; rank_get capture; page_jobs as above, less empty ones. Numbers are

@@ -17,8 +17,8 @@ using Segments = std::vector<std::string>;
 
 // A path of literal segments and of {job}, {id}, {rank}, {report} = report[.json|.html|.log] or
 // hang[.json|.html], {generation} =
-// number[.json|.html|.log], and {file} and {table}, as is_report_file() says. `query`: the keys it takes, with blanks
-// before and after each.
+// number[.json|.html|.log], {capture}, and {file} and {table}, as is_report_file() says. `query`: the keys it takes,
+// with blanks before and after each.
 struct Pattern {
   Endpoint endpoint;
   Method method;
@@ -49,6 +49,9 @@ constexpr std::array kMain = {
     Pattern{Endpoint::report, Method::get, "/v1/jobs/{job}/report/{generation}"},
     Pattern{Endpoint::report_file, Method::get, "/v1/jobs/{job}/report/files/{file}"},
     Pattern{Endpoint::report_file, Method::get, "/v1/jobs/{job}/report/files/tables/{table}"},
+    Pattern{Endpoint::report, Method::get, "/v1/jobs/{job}/captures/{capture}/{report}"},
+    Pattern{Endpoint::report_file, Method::get, "/v1/jobs/{job}/captures/{capture}/report/files/{file}"},
+    Pattern{Endpoint::report_file, Method::get, "/v1/jobs/{job}/captures/{capture}/report/files/tables/{table}"},
     Pattern{Endpoint::nodes, Method::get, "/v1/nodes"},
     Pattern{Endpoint::history, Method::get, "/v1/history", Body::none, " job limit "},
     Pattern{Endpoint::login, Method::get, "/login"},
@@ -168,6 +171,13 @@ std::optional<Refused> take_path(Request& request, std::string_view pattern, con
     } else if (wanted == "{report}") {
       request.suffix = take_suffix(segment);
       request.hang = segment == "hang";
+      const bool of_capture = !request.within.empty();
+      if (of_capture && (request.hang || request.suffix == ".log")) return Refused{404, "no such report", {}};
+    } else if (wanted == "{capture}") {
+      const std::optional<uint64_t> capture = whole_number(segment, kMostCaptures);
+      if (!capture) return Refused{404, "no such report", {}};
+      request.capture = static_cast<int>(*capture);
+      request.within = report_of_capture(request.capture) + "/";
     } else if (wanted == "{file}" || wanted == "{table}") {
       request.file = wanted == "{table}" ? std::string(kReportTables).append(segment) : std::string(segment);
       if (!is_report_file(request.file)) return Refused{404, "no such file of a report", {}};

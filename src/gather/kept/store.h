@@ -252,9 +252,9 @@ class Store {
   };
   virtual void begin_report(const std::string& job, Reply<ReportFolders> done) = 0;
   virtual void end_report(const std::string& job, int generation, int exit_code, Reply<JobState> done) = 0;
-  // index.html, or a file that is_report_file() names, of a report; generation 0: the newest that can be read. Or its
-  // log, what it said while it was made: generation 0: the newest at
-  // all.
+  // index.html, or a file that is_report_file() names, of a report, or of a capture's own report in it
+  // (report_of_capture()); generation 0: the newest that can be read. Or its log, what it said while it was made:
+  // generation 0: the newest at all.
   virtual Outcome<StoredFile> read_report(const std::string& job, int generation, const std::string& name) const = 0;
 
   // What is_report_file() names of the newest report that can be read, tables last.
@@ -263,6 +263,8 @@ class Store {
     uint64_t size = 0;
   };
   virtual std::vector<ReportFile> report_files(const std::string& job) const = 0;
+  // The captures that have a report of their own in that report, by number.
+  virtual std::vector<int> reported_captures(const std::string& job) const = 0;
 
   // Called on a thread of the store after each change of a job's state.
   virtual void on_job_change(std::function<void(const std::string& job)> hook) = 0;

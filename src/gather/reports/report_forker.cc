@@ -1,9 +1,9 @@
 // Threads and fork do not mix, and a daemon's memory holds keys: so a small process is forked while the daemon still
 // has one thread and no secret, and forks each report from itself. The daemon and the forker speak JSON over a socket
-// pair that keeps message boundaries: {id, traces, output, job, threads, memory, world_size, room, hosts} one way, {id,
-// exit_code} the other. The forker ends reports that take too long or too much of the disk: no file of one may grow
-// beyond its room, and all of them together are looked at some times a second. It ends, and ends its reports, when the
-// daemon's end of the socket closes.
+// pair that keeps message boundaries: {id, traces, output, job, threads, memory, world_size, room, hosts,
+// aligned_trace, with_more} one way, {id, exit_code} the other. The forker ends reports that take too long or too much
+// of the disk: no file of one may grow beyond its room, and all of them together are looked at some times a second. It
+// ends, and ends its reports, when the daemon's end of the socket closes.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -28,6 +28,8 @@
 
 #include "reports.h"
 #include "sandbox.h"
+#include "skewscope/gather/report_folder.h"
+#include "src/gather/process/descriptor.h"
 
 namespace skewscope::gather {
 namespace {
@@ -90,6 +92,24 @@ uint64_t bytes_of(const std::string& output) {
   return bytes;
 }
 
+// The report was whole before its process ended so: what came with it and was not done goes, and the rest counts. The
+// log says what happened. What the process has put there may be links: none is followed.
+bool keep_whole_report(const std::string& output, int exit_code) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::exists(output + "/COMPLETE", error)) return false;
+  for (const fs::path& folder : {fs::path(output), fs::path(output) / kCaptureReports}) {
+    if (!fs::is_directory(fs::symlink_status(folder, error))) continue;
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+      std::error_code ignored;
+      if (entry.path().filename().string().find(".partial") != std::string::npos) fs::remove_all(entry, ignored);
+    }
+  }
+  const Descriptor log(open((output + ".log").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  dprintf(log.get(), "what was to come with the report is not there: its process ended with code %d\n", exit_code);
+  return true;
+}
+
 // The report's own process, from here to its end.
 [[noreturn]] void make_one(const ReportTask& task, const MakeReport& make_report, uint64_t cpu_seconds) {
   setpgid(0, 0);
@@ -150,8 +170,9 @@ class ForkerProcess {
   bool take_task() {
     const Json message = receive_json(socket_);
     if (!message.is_object()) return false;
-    const ReportTask task{message["traces"], message["output"],     message["job"],  message["threads"],
-                          message["memory"], message["world_size"], message["room"], message["hosts"]};
+    const ReportTask task{message["traces"],        message["output"],     message["job"],  message["threads"],
+                          message["memory"],        message["world_size"], message["room"], message["hosts"],
+                          message["aligned_trace"], message["with_more"]};
     const pid_t pid = fork();
     if (pid == 0) make_one(task, make_report_, static_cast<uint64_t>(limit_.count()) * kMostThreads);
     const int id = message["id"];
@@ -181,7 +202,10 @@ class ForkerProcess {
     for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
       const auto found = running_.find(pid);
       if (found == running_.end()) continue;
-      send_json(socket_, {{"id", found->second.id}, {"exit_code", code_of(found->second, status)}});
+      int code = code_of(found->second, status);
+      const bool cut_short = code != 0 && code != kReportInPart;
+      if (cut_short && keep_whole_report(found->second.output, code)) code = kReportInPart;
+      send_json(socket_, {{"id", found->second.id}, {"exit_code", code}});
       running_.erase(found);
     }
   }
@@ -225,7 +249,9 @@ class Forker : public ReportForker {
                           {"memory", task.memory},
                           {"world_size", task.world_size},
                           {"room", task.room},
-                          {"hosts", task.hosts}};
+                          {"hosts", task.hosts},
+                          {"aligned_trace", task.aligned_trace},
+                          {"with_more", task.with_more}};
     if (!send_json(socket_, message) || gone_) tell(id, kForkerGone);
   }
 

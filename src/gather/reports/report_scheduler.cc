@@ -242,7 +242,8 @@ class Scheduler : public ReportScheduler {
                             at_present.report_memory,
                             begun.value.world_size,
                             begun.value.room,
-                            begun.value.hosts};
+                            begun.value.hosts,
+                            at_present.aligned_trace};
       make(job, begun.value.generation, task, true);
     });
   }
@@ -252,6 +253,7 @@ class Scheduler : public ReportScheduler {
       if (stopping()) return ended(job);  // its end was ours, not its own
       if (again && (code >= kFirstSignalCode || code == kReportTookTooLong || code == kReportOutOfMemory)) {
         task.threads = std::max(1, task.threads / 2);
+        task.with_more = false;
         return make(job, generation, task, false);
       }
       store_.end_report(job, generation, code, [this, job, generation, code](const Outcome<JobState>& outcome) {

@@ -17,9 +17,16 @@ namespace {
 
 constexpr size_t kGenerationsKept = 2;
 constexpr int kDeepestReport = 4;
-constexpr std::string_view kReadableToo[] = {"index.html", "hang/hang.json", "hang/index.html", "hang/summary.txt"};
+constexpr std::string_view kPage = "index.html";
+constexpr std::string_view kOfDumps[] = {"hang/hang.json", "hang/index.html", "hang/summary.txt"};
 constexpr const char* kLog = "log";
 constexpr size_t kMostHostsText = 32 << 10;  // half of what the process that makes reports takes at once
+
+bool may_be_read(std::string_view file) {
+  const std::string_view in_report = path_in_report(file);
+  return in_report == kPage || is_report_file(in_report) ||
+         std::find(std::begin(kOfDumps), std::end(kOfDumps), file) != std::end(kOfDumps);
+}
 
 // As ReportTask tells them.
 std::string hosts_of(const Job& job) {
@@ -294,9 +301,7 @@ void Reports::discard_old(const std::string& name) {
 
 Outcome<StoredFile> Reports::read(const std::string& name, int generation, const std::string& file) const {
   const bool log = file == kLog;
-  const bool known = log || is_report_file(file) ||
-                     std::find(std::begin(kReadableToo), std::end(kReadableToo), file) != std::end(kReadableToo);
-  if (!known) return {Refusal::unknown, {}};
+  if (!log && !may_be_read(file)) return {Refusal::unknown, {}};
   {
     const Time now = engine_.now();
     const auto memory = core_.memory.lock();
@@ -318,16 +323,18 @@ Outcome<StoredFile> Reports::read(const std::string& name, int generation, const
   return {Refusal::none, out};
 }
 
+// Of the newest report that can be read; "": there is none.
+std::string Reports::newest_folder(const std::string& name) const {
+  const Time now = engine_.now();
+  const auto memory = core_.memory.lock();
+  const Job* job = memory->jobs.standing(name);
+  const int generation = job == nullptr ? 0 : brief_state_of(*job, now).report_generation;
+  return generation == 0 ? "" : report_folder(name, generation) + "/";
+}
+
 std::vector<Store::ReportFile> Reports::files(const std::string& name) const {
-  int generation = 0;
-  {
-    const Time now = engine_.now();
-    const auto memory = core_.memory.lock();
-    const Job* job = memory->jobs.standing(name);
-    if (job != nullptr) generation = brief_state_of(*job, now).report_generation;
-  }
-  if (generation == 0) return {};
-  const std::string folder = report_folder(name, generation) + "/";
+  const std::string folder = newest_folder(name);
+  if (folder.empty()) return {};
   std::vector<std::string> names(kReportFiles.begin(), kReportFiles.end());
   std::vector<FolderEntry> tables;
   files_.list(folder + std::string(kReportTables), tables);
@@ -338,6 +345,19 @@ std::vector<Store::ReportFile> Reports::files(const std::string& name) const {
     PathInfo info;
     if (is_report_file(file) && files_.info(folder + file, info) == 0) out.push_back({std::move(file), info.size});
   }
+  return out;
+}
+
+std::vector<int> Reports::captures(const std::string& name) const {
+  const std::string folder = newest_folder(name);
+  if (folder.empty()) return {};
+  std::vector<FolderEntry> entries;
+  files_.list(folder + kCaptureReports, entries);
+  std::vector<int> out;
+  for (const FolderEntry& entry : entries) {
+    if (const auto capture = capture_of(entry.name)) out.push_back(*capture);
+  }
+  std::sort(out.begin(), out.end());
   return out;
 }
 

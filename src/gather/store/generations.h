@@ -16,6 +16,7 @@ class Reports {
   void end(const std::string& name, int generation, int exit_code, Reply<JobState> done);
   Outcome<StoredFile> read(const std::string& name, int generation, const std::string& file) const;
   std::vector<Store::ReportFile> files(const std::string& name) const;
+  std::vector<int> captures(const std::string& name) const;
 
  private:
   struct Begun;
@@ -25,6 +26,7 @@ class Reports {
     uint64_t room = 0;
   };
 
+  std::string newest_folder(const std::string& name) const;
   Refusal prepare(Begun& begun, FoldersToFlush& folders);
   void settle(const Begun& begun);
   Refusal take_running(Ended& ended);

@@ -56,6 +56,7 @@ class SpoolStore : public Store {
     return reports_.read(name, generation, file);
   }
   std::vector<ReportFile> report_files(const std::string& name) const override { return reports_.files(name); }
+  std::vector<int> reported_captures(const std::string& name) const override { return reports_.captures(name); }
 
   void on_job_change(std::function<void(const std::string& job)> hook) override {
     core_.engine.on_job_change(std::move(hook));

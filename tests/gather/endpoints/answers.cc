@@ -87,7 +87,8 @@ TEST_CASE("text from outside is no markup on a page") {
                              "<script>alert(2)</script>",
                              {{"<script>", 1}},
                              "<script>",
-                             {run, run}};
+                             {run, run},
+                             {{1, "<script>", {}}}};
   CHECK(scripts_in(job_page(hostile_page).body) == 1);
   ListedJob listed{{hostile, "<script>alert(3)</script>"}, "<script>", ReportOutcome{}};
   listed.job.state.owner_uid = 1000;
@@ -204,6 +205,30 @@ TEST_CASE("a job's page lists the files of its report") {
   CHECK(page.find("<a href=\"/v1/jobs/run/report/files/summary.txt\">summary.txt</a>") != std::string::npos);
   CHECK(page.find("<a href=\"/v1/jobs/run/report/files/tables/ranks.csv\">") != std::string::npos);
   CHECK(page.find("2.0 KiB") != std::string::npos);
+}
+
+TEST_CASE("a job's captures show how its steps went and those without a report of their own are counted") {
+  JobState job = job_of("run");
+  CHECK(captures_section(job, {}).empty());
+  job.captures = 18;
+  ReportOutcome outcome;
+  outcome.ranks = 4;
+  outcome.steps = 3;
+  outcome.step_ns = 12'500'000;
+  outcome.waiting = 0.25;
+  outcome.recorded_ns = 86'400'000'000'000;
+  const std::string section = captures_section(job, {{7, "Fix rank 1 first.", outcome}, {8, "", {}}});
+  for (const char* part : {"<a href=\"/v1/jobs/run/captures/7/report.html\">7</a>", "1970-01-02 00:00:00 UTC",
+                           "12.5 ms", "25.0 %", "Fix rank 1 first.", "Of 18 captures, 16 have no report here"}) {
+    INFO(part);
+    CHECK(section.find(part) != std::string::npos);
+  }
+  const auto rows = captures_json({{7, "Fix rank 1 first.", outcome}, {8, "", {}}});
+  CHECK(
+      rows.at(0).dump() ==
+      R"({"capture":7,"ranks":4,"recorded":"1970-01-02T00:00:00Z","step_ns":12500000,"steps":3,"verdict":"Fix rank 1 first.","waiting":0.25})");
+  CHECK((rows.at(1).at("step_ns").is_null() && rows.at(1).at("waiting").is_null() &&
+         rows.at(1).at("recorded").is_null()));
 }
 
 TEST_CASE("a job that has received nothing shows no last byte") {

@@ -46,6 +46,8 @@ TEST_CASE("every address of the API leads to its endpoint") {
       {"GET /v1/jobs/j/report/files/summary.txt", Endpoint::report_file},
       {"GET /v1/jobs/j/report/files/tables/rank_steps.csv", Endpoint::report_file},
       {"GET /v1/jobs/j/hang.html", Endpoint::report},
+      {"GET /v1/jobs/j/captures/0/report.html", Endpoint::report},
+      {"GET /v1/jobs/j/captures/12/report/files/tables/ranks.csv", Endpoint::report_file},
       {"GET /v1/nodes", Endpoint::nodes},
       {"GET /v1/history?job=j&limit=5", Endpoint::history},
       {"GET /nodes", Endpoint::page_nodes},
@@ -74,6 +76,15 @@ TEST_CASE("path, query and fields of a request arrive as they were meant") {
   CHECK(put.bearer == "ss1.a.b");
   CHECK(put.repr_digest == "sha-256=:AA==:");
   CHECK(put.host == "head.example:7475");
+
+  const Request capture = admitted({"GET /v1/jobs/j/captures/12/report.json HTTP/1.1"});
+  CHECK(capture.within == "captures/c0012/");
+  CHECK(capture.suffix == ".json");
+  for (const std::string_view other : {"captures/12/hang.json", "captures/12/report.log", "captures/-1/report.json",
+                                       "captures/10000/report.json", "captures/c0001/report.json"}) {
+    INFO(other);
+    CHECK(refused({"GET /v1/jobs/j/" + std::string(other) + " HTTP/1.1"}).status == 404);
+  }
 
   const Request report = admitted({"GET /v1/jobs/j/report/12.html HTTP/1.1"});
   CHECK(report.generation == 12);

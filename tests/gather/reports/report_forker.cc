@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <iterator>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -55,6 +57,42 @@ TEST_CASE("a report's process reads the traces and writes its output") {
   };
   CHECK(exit_code_of(folders, copy) == 2);
   CHECK(fs::exists(folders.reports + "/g0001/report.json"));
+}
+
+TEST_CASE("a report that is whole stays when its process ends badly afterwards and what was under way goes") {
+  const Folders folders;
+  const auto die = [](const ReportTask& task) -> int {
+    fs::create_directories(task.output + "/captures/c0001");
+    fs::create_directories(task.output + "/captures/c0000.partial-7");
+    std::ofstream(task.output + "/aligned.partial") << "half";
+    std::ofstream(task.output + "/COMPLETE") << "done";
+    std::abort();
+  };
+  CHECK(exit_code_of(folders, die) == kReportInPart);
+  std::set<std::string> left;
+  for (const auto& entry : fs::recursive_directory_iterator(folders.reports)) {
+    left.insert(fs::relative(entry.path(), folders.reports));
+  }
+  CHECK(left ==
+        std::set<std::string>{"g0001", "g0001.log", "g0001/COMPLETE", "g0001/captures", "g0001/captures/c0001"});
+  std::ifstream log(folders.reports + "/g0001.log");
+  const std::string said((std::istreambuf_iterator<char>(log)), std::istreambuf_iterator<char>());
+  CHECK(said.find("what was to come with the report is not there: its process ended with code 134") !=
+        std::string::npos);
+}
+
+TEST_CASE("what is under way is removed behind no link that a report's process has made") {
+  const Folders folders;
+  fs::create_directory(folders.root.path / "elsewhere");
+  std::ofstream(folders.root.path / "elsewhere/a.partial") << "not the report's";
+  const auto die = [](const ReportTask& task) -> int {
+    fs::create_directories(task.output);
+    fs::create_directory_symlink("../../elsewhere", task.output + "/captures");
+    std::ofstream(task.output + "/COMPLETE") << "done";
+    std::abort();
+  };
+  CHECK(exit_code_of(folders, die) == kReportInPart);
+  CHECK(fs::exists(folders.root.path / "elsewhere/a.partial"));
 }
 
 TEST_CASE("a report's process writes no trace and reads nothing else") {

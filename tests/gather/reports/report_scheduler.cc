@@ -27,6 +27,7 @@ class ForkerOfCodes : public ReportForker {
     {
       const std::lock_guard lock(mutex_);
       threads_.push_back(task.threads);
+      with_more_.push_back(task.with_more);
       jobs_.push_back(task.job);
       code = codes_.empty() ? 0 : codes_.front();
       if (!codes_.empty()) codes_.erase(codes_.begin());
@@ -43,6 +44,10 @@ class ForkerOfCodes : public ReportForker {
     const std::lock_guard lock(mutex_);
     return jobs_;
   }
+  std::vector<bool> with_more() const {
+    const std::lock_guard lock(mutex_);
+    return with_more_;
+  }
   size_t runs() const {
     const std::lock_guard lock(mutex_);
     return threads_.size();
@@ -51,6 +56,7 @@ class ForkerOfCodes : public ReportForker {
  private:
   mutable std::mutex mutex_;
   std::vector<int> codes_, threads_;
+  std::vector<bool> with_more_;
   std::vector<std::string> jobs_;
 };
 
@@ -93,6 +99,16 @@ TEST_CASE("a report is tried again until a process can be forked for it, ten tim
     CHECK(made.report == ReportState::failed);
     CHECK(made.runs == 10);
   }
+}
+
+TEST_CASE("the second try of a report that crashed or wanted too much memory is of the report alone") {
+  Spool spool("alone");
+  send_only_rank(spool);
+  ForkerOfCodes forker({GENERATE(139, kReportOutOfMemory)});
+  const auto history = history_in_memory();
+  const auto scheduler = ReportScheduler::start(*spool.store, forker, *history, {});
+  CHECK(test::eventually([&] { return spool.store->job("train")->report == ReportState::complete; }));
+  CHECK(forker.with_more() == std::vector<bool>{true, false});
 }
 
 // Whose reports do not end until the test says so.
