@@ -2,8 +2,10 @@
 
 #include <pwd.h>
 
+#include <condition_variable>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -26,6 +28,8 @@ struct UserNames::State {
   std::mutex mutex;
   std::map<uint32_t, std::string> names;
   std::vector<uint32_t> to_ask;
+  std::set<uint32_t> unanswered;
+  std::condition_variable answered;
   bool asking = false;
 
   void ask() {
@@ -37,6 +41,8 @@ struct UserNames::State {
       std::string name = name_in_nss(uid);
       lock.lock();
       names[uid] = std::move(name);
+      unanswered.erase(uid);
+      answered.notify_all();
     }
     asking = false;
   }
@@ -44,16 +50,19 @@ struct UserNames::State {
 
 UserNames::UserNames() : state_(std::make_shared<State>()) {}
 
-std::string UserNames::name_of(uint32_t uid) {
-  const std::lock_guard lock(state_->mutex);
+std::string UserNames::name_of(uint32_t uid, std::chrono::milliseconds patience) {
+  std::unique_lock lock(state_->mutex);
   const auto [name, is_new] = state_->names.try_emplace(uid);
-  if (!is_new) return name->second;
-  state_->to_ask.push_back(uid);
-  if (!state_->asking) {
+  if (is_new) {
+    state_->to_ask.push_back(uid);
+    state_->unanswered.insert(uid);
+  }
+  if (is_new && !state_->asking) {
     state_->asking = true;
     std::thread([state = state_] { state->ask(); }).detach();
   }
-  return "";
+  state_->answered.wait_for(lock, patience, [&] { return state_->unanswered.count(uid) == 0; });
+  return name->second;
 }
 
 }  // namespace skewscope::gather

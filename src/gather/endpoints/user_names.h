@@ -4,6 +4,7 @@
 // from a thread of their own, and a page shows those that are there by then.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,8 +14,8 @@ namespace skewscope::gather {
 class UserNames {
  public:
   UserNames();
-  // "": not known, or not yet. A uid that has no name is not asked for again.
-  std::string name_of(uint32_t uid);
+  // "": not known, or not within `patience`. A uid that has no name is not asked for again.
+  std::string name_of(uint32_t uid, std::chrono::milliseconds patience = std::chrono::milliseconds(0));
 
  private:
   struct State;
