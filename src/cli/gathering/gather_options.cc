@@ -128,13 +128,13 @@ void add_webhook(CLI::App& command, GatherOptions& options) {
       ->type_name("FILE");
   command
       .add_option("--webhook-on", webhook.on,
-                  "What is told: of report (a report was made), hang (of the dumps of a job that hangs), failed [all]")
+                  "What causes a message: report (one was made), hang (of the dumps of a job that hangs), failed [all]")
       ->delimiter(',')
       ->check(CLI::IsMember({"report", "hang", "failed"}).description(""))
       ->type_name("LIST");
   command
       .add_option("--webhook-least-gain", webhook.least_gain,
-                  "Of reports, only those that find so large a share of the job's length to gain [0]")
+                  "Only reports that find so large a share of the job's length to gain, or more [0]")
       ->check(CLI::Range(0.0, 1.0).description(""))
       ->type_name("SHARE");
   add_seconds(command, "--webhook-give-up", webhook.give_up, "A message that nobody took for so long is dropped");

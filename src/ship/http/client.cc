@@ -25,9 +25,16 @@ constexpr uint64_t kLeastRate = 1024;  // slower than this over `silence`: faile
 
 Error usage(std::string message) { return {ErrorKind::usage, std::move(message)}; }
 
+// Of unix:PATH; "": it is another URL.
+std::string socket_of(const std::string& url) {
+  constexpr std::string_view kScheme = "unix:";
+  return url.starts_with(kScheme) ? url.substr(kScheme.size()) : "";
+}
+
 }  // namespace
 
 Result<std::string> base_url(const std::string& url, bool has_token) {
+  if (!socket_of(url).empty()) return std::string("http://localhost");
   const UrlParts parts = parse_url(url).value_or(UrlParts());
   const bool bare = parts.path == "/" && (parts.user + parts.password + parts.query + parts.fragment).empty();
   if ((parts.scheme != "https" && parts.scheme != "http") || parts.host.empty() || !bare) {
@@ -78,7 +85,8 @@ ClientOptions client_options(const GathererConnection& options, const std::strin
           options.certificate,
           options.private_key,
           options.silence,
-          rate_bytes_per_s};
+          rate_bytes_per_s,
+          socket_of(options.url)};
 }
 
 struct Client::Connection {
@@ -177,6 +185,7 @@ bool Client::prepare(Connection& connection, const std::string& path, Reply& fai
   const std::string url = options_.base + path;
   connection.set(CURLOPT_URL, url.c_str());
   secure(connection.handle, options_.ca_file);
+  if (!options_.socket.empty()) connection.set(CURLOPT_UNIX_SOCKET_PATH, options_.socket.c_str());
   if (!options_.pin.empty()) connection.set(CURLOPT_PINNEDPUBLICKEY, options_.pin.c_str());
   if (!options_.certificate.empty()) {
     const std::string& key = options_.private_key.empty() ? options_.certificate : options_.private_key;
