@@ -20,6 +20,7 @@
 #include "src/gather/http/connection.h"
 #include "src/gather/http/listener.h"
 #include "src/gather/process/log.h"
+#include "src/gather/process/secret_file.h"
 #include "src/gather/process/service_manager.h"
 #include "src/gather/reports/reports.h"
 #include "start_rules.h"

@@ -251,16 +251,6 @@ class Webhook(unittest.TestCase):
         self.assertEqual({message.data["job"] for message in receiver.wait_for(3)}, {"run", "second"})
         self.wait_for_figure(daemon, "delivered_total", 2)
 
-    def test_a_receiver_that_never_answers_is_given_up_on_after_ten_seconds_and_asked_again(self):
-        receiver = self.receiver(silent, 204)
-        daemon = self.daemon(receiver.port)
-        self.send_and_wait(daemon)
-        receiver.wait_for(1)
-        begin = time.monotonic()
-        receiver.wait_for(2)
-        self.assertTrue(9 < time.monotonic() - begin < 15)
-        self.wait_for_figure(daemon, "delivered_total", 1)
-
     def test_a_kill_between_a_report_and_its_delivery_loses_no_message(self):
         with socket.socket() as free:  # nobody listens there
             free.bind(("127.0.0.1", 0))
@@ -277,18 +267,21 @@ class Webhook(unittest.TestCase):
         time.sleep(1.5)
         self.assertEqual(sorted(message.data["job"] for message in receiver.messages), [f"job-{number}" for number in range(4)])
 
-    def test_hostile_answers_cost_ten_seconds_and_little_memory(self):
-        for answer, taken in (endless_body, True), (endless_head, False), (drop_by_drop, False):
-            with self.subTest(answer=answer.__name__):
-                receiver = self.receiver(answer, 204)
-                daemon = self.daemon(receiver.port)
-                self.send_and_wait(daemon)
-                receiver.wait_for(1 if taken else 2)
+    def test_a_receiver_that_never_ends_costs_ten_seconds_and_little_memory_and_is_asked_again(self):
+        cases = []
+        for answer, tries in (silent, 2), (drop_by_drop, 2), (endless_head, 2), (endless_body, 1):
+            receiver = self.receiver(answer, 204)
+            daemon = self.daemon(receiver.port)
+            self.send(daemon)
+            cases.append((answer.__name__, tries, receiver, daemon))
+        begin = time.monotonic()
+        for name, tries, receiver, daemon in cases:  # the slowest first
+            with self.subTest(answer=name):
                 self.wait_for_figure(daemon, "delivered_total", 1)
-                self.assertEqual(self.figures(daemon)["failed_tries_total"], 0 if taken else 1)
+                self.assertLess(time.monotonic() - begin, 20)
+                self.assertEqual((len(receiver.messages), self.figures(daemon)["failed_tries_total"]), (tries, tries - 1))
                 status = Path(f"/proc/{daemon.process.pid}/status").read_text()
                 self.assertLess(int(re.search(r"VmHWM:\s+(\d+)", status)[1]), 300_000)
-                daemon.stop()
 
     def test_tls_needs_a_certificate_that_the_authorities_signed_for_that_host(self):
         self_made_ca(self.folder)

@@ -54,7 +54,9 @@ TEST_CASE("a long verdict is cut at the width of the terminal and stands whole o
 
 TEST_CASE("columns line up behind names of wide, combining and accented letters, and no letter is cut in two") {
   Document nodes = Document::array();
-  for (const char* name : {"node1", "knöten", "計算機", "e\xcc\x81cole"}) {
+  for (const char* name : {"node1", "knöten", "計算機",
+                           "e\xcc\x81"
+                           "cole"}) {
     nodes.push_back({{"node", name},
                      {"part", "gpu"},
                      {"caused_jobs", 3},
