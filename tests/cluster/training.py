@@ -279,4 +279,5 @@ class Training(slurm_cluster.SlurmCluster):
 
 
 if __name__ == "__main__":
-    machines.main(*slurm_cluster.PROGRAMS, "slurmdbd", "mariadbd", "sacctmgr", "munge", "curl", "openssl", "setpriv", "update-ca-certificates")
+    machines.main(*slurm_cluster.PROGRAMS, "slurmdbd", "mariadbd", "sacctmgr", "munge", "curl", "openssl",
+                  "setpriv", "update-ca-certificates")

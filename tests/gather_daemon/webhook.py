@@ -355,7 +355,8 @@ class Webhook(unittest.TestCase):
                            (["--webhook", "https://hooks.example/x"], "needs --webhook-secret-file"),
                            (good, "needs --webhook URL"),
                            (["--webhook", "https://hooks.example/x", "--webhook-secret-file", short], "24 to 64 random bytes"),
-                           (["--webhook", "https://hooks.example/x", "--webhook-secret-file", self.folder / "none"], "openssl rand")):
+                           (["--webhook", "https://hooks.example/x", "--webhook-secret-file", self.folder / "none"],
+                            "openssl rand")):
             with self.subTest(why=why):
                 done = subprocess.run([PROGRAM, "gather", "--spool", self.folder / "spool", "--insecure-local", *map(str, flags)],
                                       capture_output=True, text=True, timeout=10)
