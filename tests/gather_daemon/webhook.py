@@ -9,6 +9,7 @@ import http.server
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import ssl
@@ -35,6 +36,14 @@ def made_by(*arguments, pattern):
 TRACES = made_by("--nodes", "2", "--gpus", "1", "--tp", "1", "--steps", "3", "--layers", "2", "--slow-rank", "1:1.5",
                  pattern="rank*_*")
 DUMPS = made_by("--nodes", "2", "--gpus", "2", "--hang", "missing-rank", pattern="*[0-9]")
+
+
+# A network whose name server takes every question and never answers.
+SILENT_NAMES = """ip link set lo up && ip link add out type veth peer name away && ip address add 10.9.9.1/24 dev out &&
+ip link set out up && ip link set away up && ip neighbour add 10.9.9.9 lladdr 02:00:00:00:00:09 dev out &&
+mount --bind "$0" /etc/resolv.conf && exec "$@"
+"""
+IN_SILENT_NAMES = "SKEWSCOPE_IN_SILENT_NAMES"
 
 
 class Message:
@@ -282,6 +291,25 @@ class Webhook(unittest.TestCase):
                 self.assertEqual((len(receiver.messages), self.figures(daemon)["failed_tries_total"]), (tries, tries - 1))
                 status = Path(f"/proc/{daemon.process.pid}/status").read_text()
                 self.assertLess(int(re.search(r"VmHWM:\s+(\d+)", status)[1]), 300_000)
+
+    @unittest.skipUnless(IN_SILENT_NAMES in os.environ, "runs in a network of its own")
+    def test_of_silent_names(self):
+        daemon = self.daemon(0, url="https://hooks.nowhere.example/")
+        self.send_and_wait(daemon)
+        time.sleep(2)
+        self.assertEqual(self.figures(daemon), {"waiting": 1, "delivered_total": 0, "dropped_total": 0, "failed_tries_total": 0})
+        begin = time.monotonic()
+        self.assertEqual(daemon.stop(), 0)
+        self.assertLess(time.monotonic() - begin, 3)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("ip"), "needs root and namespaces")
+    def test_a_name_server_that_never_answers_does_not_hold_the_end(self):
+        (self.folder / "resolv.conf").write_text("nameserver 10.9.9.9\n")
+        done = subprocess.run(["unshare", "--net", "--mount", "sh", "-c", SILENT_NAMES, self.folder / "resolv.conf", sys.executable,
+                               __file__, PROGRAM, "Webhook.test_of_silent_names"], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, IN_SILENT_NAMES: "1"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("skipped", done.stderr)
 
     def test_tls_needs_a_certificate_that_the_authorities_signed_for_that_host(self):
         self_made_ca(self.folder)
