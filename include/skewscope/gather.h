@@ -56,11 +56,22 @@ struct GatherDeadlines {
 // What of a job is in the trace for the Perfetto UI next to its report (src/cli/gathering/aligned_trace.h).
 enum class AlignedTrace : uint8_t { off, excerpt, whole };
 
+// Tells a receiver elsewhere of each report that has ended, with a signed POST: src/gather/webhook.
+struct GatherWebhook {
+  std::string url;          // "": nobody is told
+  std::string secret_file;  // 0600; a line "whsec_BASE64", or two while a secret is replaced: both sign
+  std::string ca_file;      // PEM; "": what the system trusts
+  std::vector<std::string> on{"report", "hang", "failed"};
+  double least_gain = 0;                    // of reports: what a fix would save, a share of the job's length
+  std::chrono::seconds give_up{24 * 3600};  // a message that was not delivered for so long is dropped
+};
+
 struct GatherOptions {
   std::string spool;
   std::string listen = "127.0.0.1:7475";
   std::string admin = "127.0.0.1:7476";
   std::string server_name;  // what Host must say besides the listening address; "": src/gather/http/host.h
+  std::string public_url;   // of links that are sent to others; "": by server_name and listen
   bool insecure_local = false;
   std::string certificate, private_key;  // PEM files: TLS when given
   std::string tls_min = "1.3";           // or 1.2
@@ -82,6 +93,7 @@ struct GatherOptions {
   GatherLimits limits;
   GatherRetention retention;
   GatherDeadlines deadlines;
+  GatherWebhook webhook;
 };
 
 // Makes a report directory of the traces in a folder; runs in a process of its own. Returns the exit code.

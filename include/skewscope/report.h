@@ -118,6 +118,12 @@ Result<Done> copy_report(const std::string& from, const std::vector<ReportFile>&
 // the replay; rank_steps, collective_steps and rank_statistics from tables/*.csv where they are there, else empty.
 // Calls are left out. Errors: no_input, where it holds no whole report with a report.json.
 Result<JobReport> load_report(const std::string& path);
+// A report.json as it was written, to be judged: what the names of rules ask for, and the document, which their paths
+// mean. Errors: no_input, where it is none; `from`: where it comes from.
+struct WrittenReport : JobReport {
+  std::string document;
+};
+Result<WrittenReport> parse_report(const std::string& document, const std::string& from);
 // Whether `path` is a directory that `skewscope report` wrote, or a report.json by any name.
 bool is_report(const std::string& path);
 
@@ -171,6 +177,7 @@ struct RuleOutcome {
 // the JSON document (src/report/json/json_path.h), e.g. "ranks[*].idle_ns>1e6". It fails where any number that it means
 // is so; the words give the one farthest out. Error usage for an unknown metric or form.
 Result<RuleOutcome> check_rule(const JobReport& report, const std::string& expression);
+Result<RuleOutcome> check_rule(const WrittenReport& report, const std::string& expression);
 Result<RuleOutcome> check_rule(const ScaleReport& report, const std::string& expression);
 Result<RuleOutcome> check_rule(const CompareReport& report, const std::string& expression);
 

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "webhook/target.h"
+
 namespace skewscope::gather {
 namespace {
 
@@ -29,6 +31,7 @@ void for_each_option(const GatherOptions& o, const Visit& visit) {
   visit("spool", o.spool, When::never);
   visit("listen", o.listen, When::never);
   visit("admin", o.admin, When::never);
+  visit("public-url", o.public_url, When::now);
   visit("insecure-local", o.insecure_local, When::never);
   visit("registry-socket", o.registry_socket, When::never);
   visit("registry-user", o.registry_user, When::never);
@@ -54,6 +57,13 @@ void for_each_option(const GatherOptions& o, const Visit& visit) {
   visit("deadline-after-end", deadlines.after_end.count(), When::now);
   visit("debounce", deadlines.debounce.count(), When::now);
   visit("log-period", deadlines.logs.count(), When::now);
+  const GatherWebhook& webhook = o.webhook;
+  visit("webhook", without_path(webhook.url), When::now);
+  visit("webhook-secret-file", webhook.secret_file, When::now);
+  visit("webhook-ca", webhook.ca_file, When::now);
+  visit("webhook-on", fmt::format("{}", fmt::join(webhook.on, "+")), When::now);
+  visit("webhook-least-gain", webhook.least_gain, When::now);
+  visit("webhook-give-up", webhook.give_up.count(), When::now);
   const GatherRetention& retention = o.retention;
   visit("retention", retention.age.count(), When::now);
   visit("retention-size", retention.total_bytes, When::now);
@@ -113,7 +123,8 @@ NamedFiles secrets_of(const GatherOptions& options) {
   const std::pair<const char*, const std::string&> named[] = {{"certificate", options.certificate},
                                                               {"private-key", options.private_key},
                                                               {"client-ca", options.client_ca},
-                                                              {"token-key-file", options.token_key_file}};
+                                                              {"token-key-file", options.token_key_file},
+                                                              {"webhook-secret-file", options.webhook.secret_file}};
   for (const auto& [flag, path] : named) {
     if (path.empty()) continue;
     out[flag] = {path, digest_of_file(path)};

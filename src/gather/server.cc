@@ -20,9 +20,11 @@
 #include "src/gather/http/connection.h"
 #include "src/gather/http/listener.h"
 #include "src/gather/process/log.h"
+#include "src/gather/process/secret_file.h"
 #include "src/gather/process/service_manager.h"
 #include "src/gather/reports/reports.h"
 #include "start_rules.h"
+#include "webhook/webhook.h"
 
 namespace skewscope::gather {
 namespace {
@@ -121,6 +123,8 @@ class Daemon {
     if (!settings.ok()) return settings.error();
     auto tls = tls_of(options);
     if (!tls.ok()) return tls.error();
+    auto target = webhook_target_of(options);
+    if (!target.ok()) return target.error();
     warn_of_open_key(options);
     Daemon daemon;
     StoreOptions kept;
@@ -134,12 +138,18 @@ class Daemon {
     daemon.store_ = std::move(store).value();
     daemon.history_ = History::open(options.spool + "/" + kHistoryName);
     daemon.endpoints_ = std::make_unique<Endpoints>(*daemon.store_, *daemon.history_, settings.value());
+    daemon.webhook_ = std::make_unique<Webhook>(
+        *daemon.store_, *daemon.history_, [&daemon](uint32_t uid) { return daemon.endpoints_->name_of_user(uid); });
     daemon.network_ = Network::start(kNetworkThreads);
     CountedForker counted(*forker.value(), *daemon.store_, daemon.endpoints_->metrics());
     daemon.forker_ = forker.value().get();
-    daemon.scheduler_ = ReportScheduler::start(*daemon.store_, counted, *daemon.history_, options);
+    daemon.scheduler_ = ReportScheduler::start(*daemon.store_, counted, *daemon.history_, options,
+                                               [&daemon](const JobState& job) { daemon.webhook_->tell(job); });
     auto listening = daemon.listen(options, tls.value());
-    if (listening.ok()) daemon.run(options, reload);
+    if (listening.ok()) {
+      daemon.webhook_->start(target.value(), daemon.base_of_links(options));
+      daemon.run(options, reload);
+    }
     daemon.drain();
     if (!listening.ok()) return listening;
     if (daemon.failed_) return Error{ErrorKind::resource_limit, "the store failed: " + daemon.why_};
@@ -176,7 +186,8 @@ class Daemon {
     auto local = listen_locally(Way::registry, options.registry_socket, "--registry-user", options.registry_user);
     if (local.ok()) local = listen_locally(Way::proxy, options.proxy_socket, "--proxy-user", options.proxy_user);
     if (!local.ok()) return local;
-    const std::string url = (tls ? "https://" : "http://") + main.value();
+    address_ = main.value();
+    const std::string url = (tls ? "https://" : "http://") + address_;
     const StoreFigures figures = store_->figures();
     const uint64_t jobs = figures.all_jobs, files = figures.files;
     log_info("ready", {{"url", url}, {"admin", admin.value()}, {"files", static_cast<int64_t>(files)}});
@@ -185,6 +196,14 @@ class Daemon {
     std::fflush(stdout);
     notify_manager("READY=1");
     return Done{};
+  }
+
+  // Where others find it.
+  std::string base_of_links(const GatherOptions& options) const {
+    if (!options.public_url.empty()) return options.public_url.substr(0, options.public_url.find_last_not_of('/') + 1);
+    const size_t port = address_.rfind(':');
+    const std::string host = options.server_name.empty() ? address_.substr(0, port) : options.server_name;
+    return (options.certificate.empty() ? "http://" : "https://") + host + address_.substr(port);
   }
 
   // Each way has its guests: whoever watches the daemon, the head node's prolog, and users by the proxy get in when
@@ -259,8 +278,11 @@ class Daemon {
     if (!settings.ok()) return refuse(settings.error());
     const auto tls = tls_of(options.value());
     if (!tls.ok()) return refuse(tls.error());
+    const auto target = webhook_target_of(options.value());
+    if (!target.ok()) return refuse(target.error());
     const NamedFiles files = secrets_of(options.value());
     endpoints_->use(settings.value());
+    webhook_->use(target.value(), base_of_links(options.value()));
     network_->use_tls(tls.value());
     scheduler_->use(options.value());
     const auto report_time = in_use_.report_time;  // of the process that makes reports
@@ -277,6 +299,7 @@ class Daemon {
   void drain() {
     notify_manager("STOPPING=1");
     network_->stop_accepting();
+    webhook_->end();
     endpoints_->drain();
     const auto gone = [this] { return all_have_left(); };
     for (const Way way : kWays) guests_by(way).end_idle();
@@ -300,7 +323,9 @@ class Daemon {
   std::unique_ptr<Endpoints> endpoints_;
   Lobby admin_guests_{side_limits(64), milliseconds(0)}, registry_guests_{side_limits(64), milliseconds(0)};
   Lobby proxy_guests_{side_limits(1024), milliseconds(0)};
+  std::unique_ptr<Webhook> webhook_;
   std::unique_ptr<Network> network_;
+  std::string address_;  // that is listened on
   std::unique_ptr<ReportScheduler> scheduler_;
   const ReportForker* forker_ = nullptr;
   bool forker_gone_ = false;

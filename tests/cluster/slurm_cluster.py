@@ -41,6 +41,7 @@ class SlurmCluster(machines.TwoMachines):
         os.environ["SLURM_CONF"] = str(cls.folder / "slurm.conf")
         os.environ["PATH"] = f"{cls.folder}/bin:{os.environ['PATH']}"
         first, second = cls.machines
+        cls.start_accounting()
         cls.start(first, "slurmctld", "-D")
         cls.start(first, "slurmd", "-D", "-N", "first")
         cls.start(second, "slurmd", "-D", "-N", "second")
@@ -59,6 +60,10 @@ class SlurmCluster(machines.TwoMachines):
             process = machine.start(*command, stdout=log, stderr=log)
         cls.addClassCleanup(process.wait)
         cls.addClassCleanup(process.terminate)
+
+    @classmethod
+    def start_accounting(cls):
+        """Before slurmctld, which needs what its settings name; none here."""
 
     @classmethod
     def start_munge(cls, folder):

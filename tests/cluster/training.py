@@ -16,13 +16,26 @@ import slurm_cluster
 CONFIGS = Path(__file__).resolve().parents[2] / "configs/slurm"
 USER, DAEMON = 4711, 4712  # uids
 SETTINGS = """
-PrologSlurmctld={folder}/prolog_slurmctld
-EpilogSlurmctld={folder}/epilog_slurmctld
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=10.78.0.1
+AccountingStoreFlags=job_comment
+PrologSlurmctld={folder}/libexec/skewscope/prolog_slurmctld
+EpilogSlurmctld={folder}/libexec/skewscope/epilog_slurmctld
+"""
+ACCOUNTING = """DbdHost=first
+DbdAddr=10.78.0.1
+SlurmUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge/munge.socket.2
+PidFile={folder}/state/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=10.78.0.1
+StorageUser=slurm
 """
 # Each machine has folders of its own where jobs and daemons use fixed paths, and names of a site.
 MOUNTS = """mount -t tmpfs -o mode=755 run /run && mkdir -p /run/munge /run/skewscope && chown {daemon} /run/skewscope &&
 mount --bind {folder}/munge /run/munge && mount -t tmpfs -o mode=1777 tmp /tmp &&
-mount -t tmpfs slurm /etc/slurm && ln -s {folder}/slurm.conf /etc/slurm &&
+mount -t tmpfs slurm /etc/slurm && ln -s {folder}/slurm.conf {folder}/slurmdbd.conf /etc/slurm &&
 mount --bind {folder}/etc/hosts /etc/hosts && mount --bind {folder}/etc/passwd /etc/passwd &&
 mount --bind {folder}/etc/head.pem /etc/ssl/certs/ca-certificates.crt"""
 # One rank of "training": WITHOUT is the rank that leaves no trace, END how it ends: an exit code, or never.
@@ -55,9 +68,16 @@ class Training(slurm_cluster.SlurmCluster):
         for name, owner in (("etc", 0), ("home", USER), ("spool", DAEMON)):
             (cls.folder / name).mkdir()
             os.chown(cls.folder / name, owner, owner)
-        for name in ("prolog_slurmctld", "epilog_slurmctld", "train.sbatch"):
-            shutil.copy(CONFIGS / name, cls.folder / name)
-            (cls.folder / name).chmod(0o755)
+        hooks = cls.folder / "libexec/skewscope"  # of the prefix whose bin has the program
+        hooks.mkdir(parents=True)
+        for folder, name in ((hooks, "prolog_slurmctld"), (hooks, "epilog_slurmctld"), (hooks, "comment_slurmctld"),
+                             (cls.folder, "train.sbatch")):
+            shutil.copy(CONFIGS / name, folder / name)
+            (folder / name).chmod(0o755)
+        accounts = cls.folder / "slurmdbd.conf"
+        accounts.touch(0o600)
+        accounts.write_text(ACCOUNTING.format(folder=cls.folder, user=cls.user))
+        shutil.chown(accounts, cls.user)
         (cls.folder / "train.py").write_text(TRAIN.format(folder=cls.folder))
         etc = cls.folder / "etc"
         (etc / "hosts").write_text("127.0.0.1 localhost\n10.78.0.1 first head.example\n10.78.0.2 second\n")
@@ -81,6 +101,24 @@ class Training(slurm_cluster.SlurmCluster):
                   "--token-key-file", etc / "keys", "--munge", "--server-name", "head.example",
                   "--registry-socket", "/run/skewscope/gather.sock", "--registry-user", cls.user, "--deadline-after-end", 1,
                   "--debounce", 1)
+
+    @classmethod
+    def start_accounting(cls):
+        """slurmdbd on a MariaDB of its own, both on the first machine."""
+        first, data = cls.machines[0], cls.folder / "accounts"
+        data.mkdir()  # without tables of users: whoever connects is let in
+        cls.start(first, "mariadbd", "--no-defaults", f"--datadir={data}", "--user=root", "--bind-address=10.78.0.1",
+                  f"--socket={data}/socket", "--skip-grant-tables", "--skip-name-resolve")
+        cls.until((data / "socket").exists)
+        cls.start(first, "slurmdbd", "-D")
+        cls.until(lambda: first.start("sacctmgr", "--immediate", "add", "cluster", "two", stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL).wait() == 0)
+
+    @staticmethod
+    def until(holds):
+        end = time.monotonic() + 60
+        while not holds() and time.monotonic() < end:
+            time.sleep(0.2)
 
     def setUp(self):
         self.await_that(lambda: self.registry("GET", "none") is None, "the gatherer is up")
@@ -122,6 +160,11 @@ class Training(slurm_cluster.SlurmCluster):
 
     def await_state(self, job, *wanted):
         self.await_that(lambda: self.slurm_says(job, *wanted), f"job {job}: {wanted}")
+
+    def comment(self, job):
+        """The AdminComment of a job in the accounts; "": none."""
+        return self.run_in_first("sacct", "--noheader", "--parsable2", "--allocations", "--jobs", job, "--format",
+                                 "AdminComment")[1].strip()
 
     def logs(self):
         return super().logs() + "".join(path.read_text() for path in sorted(self.folder.glob("home/*.log")))
@@ -170,6 +213,8 @@ class Training(slurm_cluster.SlurmCluster):
         summary = self.await_report(name, "complete")
         self.assertIn("Rank 5 causes", summary)
         self.await_state(job, "JobState=FAILED", "ExitCode=3:0")
+        self.await_that(lambda: self.comment(job), "the verdict is the job's comment")
+        self.assertRegex(self.comment(job), f"^{name}: complete: 8 of 8 ranks. report complete. .*[Rr]ank 5")
         state = self.state(name)
         self.assertEqual((state["arrived"], state["missing_ranks"], state["conflict"]), (8, [], False))
         self.assertEqual(self.left_on_nodes(name), ["", ""])
@@ -234,4 +279,5 @@ class Training(slurm_cluster.SlurmCluster):
 
 
 if __name__ == "__main__":
-    machines.main(*slurm_cluster.PROGRAMS, "munge", "curl", "openssl", "setpriv", "update-ca-certificates")
+    machines.main(*slurm_cluster.PROGRAMS, "slurmdbd", "mariadbd", "sacctmgr", "munge", "curl", "openssl",
+                  "setpriv", "update-ca-certificates")

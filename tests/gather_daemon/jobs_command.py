@@ -2,9 +2,13 @@
 """`skewscope jobs` against a daemon with tokens and TLS, one sub-command after the other.
 usage: jobs_command.py SKEWSCOPE"""
 import json
+import os
+import pty
+import re
 import subprocess
 import tempfile
 import unittest
+import xml.etree.ElementTree
 from pathlib import Path
 
 from daemon import PROGRAM, Daemon, key_file, minted, self_made_ca, trusting
@@ -40,11 +44,14 @@ class JobsCommand(unittest.TestCase):
             answer = cls.daemon.put(cls.traces[rank], job, rank, query=f"?world_size={RANKS}")
             assert answer.status in (200, 201, 204), answer.body
 
-    def jobs(self, *arguments, token="admin", code=0, columns=80):
-        done = subprocess.run([PROGRAM, "jobs", *map(str, arguments), "--to", self.daemon.url.replace("127.0.0.1", "localhost"),
+    def jobs_process(self, *arguments, token="admin", columns=80, stdin=subprocess.DEVNULL):
+        return subprocess.run([PROGRAM, "jobs", *map(str, arguments), "--to", self.daemon.url.replace("127.0.0.1", "localhost"),
                                "--ca", self.folder / "ca.pem", "--token-file", self.folder / token],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30,
+                              capture_output=True, text=True, stdin=stdin, timeout=30,
                               env={"PATH": "/usr/bin:/bin", "COLUMNS": str(columns)})
+
+    def jobs(self, *arguments, code=0, **more):
+        done = self.jobs_process(*arguments, **more)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout if code in (0, 1, 4) else done.stderr
 
@@ -110,8 +117,74 @@ class JobsCommand(unittest.TestCase):
         self.jobs("watch", "whole")
         self.assertIn("No node was the cause", self.jobs("nodes"))
         head, run = self.jobs("history", "whole").splitlines()
-        self.assertEqual(head.split()[-1], "JOB")
-        self.assertTrue(run.endswith("whole"), run)
+        self.assertEqual(head.split()[-2:], ["JOB", "CHANGE"])
+        self.assertEqual(run.split()[-2:], ["whole", "-"])
+
+    def test_rules_judge_the_gatherers_report_as_they_judge_the_traces(self):
+        self.jobs("watch", "whole")
+        rules = ["wait_share>99%", "late_share>10%", "exposed_wait_share>0.1%", "unmatched>0", "unmatched_share>=0",
+                 "missing_ranks>0",
+                 "incomplete_share>=0", "straggler_cost>=0", "parallel_efficiency<2", "gpu_communication>=0", "warnings>=0",
+                 "ranks[rank=2].idle_ns>=0", "ranks[rank=99].idle_ns>1", "clocks[0].offset_ns>=0", "what_if.replayed_ns>1e3",
+                 "matching.calls>=1", "losses[0].gain_share>=0"]
+        flags = [word for rule in rules for word in ("--fail-on", rule)]
+        local = subprocess.run([PROGRAM, "report", self.folder / "job", "-o", self.folder / "judged", *flags, "--github", "--junit",
+                                self.folder / "report.xml"], capture_output=True, text=True)
+        here = self.jobs_process("show", "whole", *flags, "--github", "--junit", self.folder / "jobs.xml")
+        self.assertEqual((local.returncode, here.returncode), (1, 1), local.stderr + here.stderr)
+        self.assertEqual(here.stderr, local.stderr)
+        texts = [re.sub(r"skewscope([ .])jobs", r"skewscope\1report", (self.folder / name).read_text())
+                 for name in ("report.xml", "jobs.xml")]
+        self.assertEqual(*texts)
+        self.assertEqual(xml.etree.ElementTree.fromstring(texts[1]).get("tests"), str(len(rules)))
+
+    def test_watch_ends_with_the_exit_code_of_its_rules(self):
+        self.assertIn("passed: wait_share = ", self.jobs_process("watch", "whole", "--fail-on", "wait_share>99%").stderr)
+        self.jobs("watch", "whole", "--fail-on", "late_share>10%", code=1)
+        self.jobs("watch", "whole", "--strict")
+        self.assertIn("only show and watch", self.jobs("list", "--strict", code=2))
+        self.assertIn("--fail-on 'nonsense>1'", self.jobs("show", "whole", "--fail-on", "nonsense>1", code=2))
+        self.assertIn("--junit needs", self.jobs("show", "whole", "--junit", "x.xml", code=2))
+        self.assertIn("no such report", self.jobs("show", "short", "--strict", code=3))
+
+    def test_a_report_without_some_ranks_fails_by_strict_alone(self):
+        self.addCleanup(self.daemon.ask, "DELETE", "/v1/jobs/part")
+        self.send("part", range(3))
+        self.daemon.ask("POST", "/v1/jobs/part/end")
+        self.daemon.ask("PUT", "/v1/jobs/part", body=b'{"deadline_s": 1}', Content_Type="application/json")
+        self.jobs("watch", "part", code=4)
+        self.jobs("watch", "part", "--fail-on", "wait_share>99%")
+        self.jobs("watch", "part", "--fail-on", "missing_ranks>0", code=1)
+        self.jobs("watch", "part", "--strict", code=4)
+
+    def test_one_line_is_all_that_watch_prints_where_it_is_asked_for(self):
+        line = self.jobs("watch", "whole", "--one-line")
+        self.assertEqual(line, self.jobs("show", "whole", "--one-line"))
+
+    def test_delete_asks_on_a_terminal_and_takes_yes_alone(self):
+        for answer, deleted in (("n", False), ("", False), ("Y", False), ("yes", True)):
+            self.send("asked", [0])
+            controller, terminal = pty.openpty()
+            with os.fdopen(controller, "w") as typed, os.fdopen(terminal) as stdin:
+                typed.write(answer + "\n")
+                typed.flush()
+                done = self.jobs_process("delete", "asked", stdin=stdin)
+            with self.subTest(answer=answer):
+                self.assertTrue(done.stderr.startswith("Delete asked with its traces and reports? [y/N] "), done.stderr)
+                self.assertEqual(done.returncode, 0 if deleted else 2)
+                self.assertEqual(self.daemon.ask("GET", "/v1/jobs/asked").status, 404 if deleted else 200)
+
+    def test_export_of_many_ranks_with_gaps_leaves_every_trace(self):
+        self.addCleanup(self.daemon.ask, "DELETE", "/v1/jobs/many")
+        ranks = range(1, 600, 3)
+        for rank in ranks:
+            self.assertIn(self.daemon.put(b"trace %d" % rank, "many", rank, query="?world_size=600").status, (200, 201, 204))
+        out = self.folder / "many"
+        answer = self.jobs("export", "many", "-o", out, "--traces", "--json", code=4)
+        left = json.loads(answer)["left"]
+        self.assertEqual([line.split(":")[0] for line in left], ["report.json", "report.html", "summary.txt", "report.sqlite"])
+        traces = {path.name.split(".")[0]: path.read_bytes() for path in (out / "traces/c0000").iterdir()}
+        self.assertEqual(traces, {f"rank{rank}": b"trace %d" % rank for rank in ranks})
 
     def test_delete_asks_or_is_told_and_needs_the_right(self):
         self.send("gone", [0])

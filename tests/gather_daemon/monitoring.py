@@ -30,6 +30,7 @@ CASES = [
     ("skewscope_gather_checksum_failures_total", "0x2000 0+1x100", "SkewscopeGatherBadDigests"),
     ('skewscope_gather_reports_total{result="failed"}', "0x1000 0+1x1100", "SkewscopeGatherReportsFail"),
     ('skewscope_gather_auth_failures_total{kind="token"}', "0+120x2100", "SkewscopeGatherStrangers"),
+    ("skewscope_gather_webhook_dropped_total", "0x2080 5x20", "SkewscopeGatherWebhookDrops"),
 ]
 HEALTHY = {
     'up{job="skewscope-gather"}': "1x2100",
@@ -46,6 +47,7 @@ HEALTHY = {
     "skewscope_gather_open_descriptors": "100x2100",
     "skewscope_gather_descriptor_limit": "16384x2100",
     "skewscope_gather_checksum_failures_total": "0x2100",
+    "skewscope_gather_webhook_dropped_total": "0x2100",
     'skewscope_gather_reports_total{result="failed"}': "0+0.05x2100",
     'skewscope_gather_reports_total{result="made"}': "0+1x2100",
     'skewscope_gather_auth_failures_total{kind="token"}': "0+1x2100",

@@ -47,7 +47,7 @@ class BelowAPrefix(unittest.TestCase):
         for file in ("share/skewscope/report.schema.json", "share/skewscope/SKILL.md", "share/skewscope/prometheus/skewscope-job.rules.yml",
                      "share/doc/skewscope/copyright", "share/doc/skewscope/LICENSE", "share/doc/skewscope/examples/train.sbatch"):
             self.assertTrue((self.top / file).is_file(), file)
-        for hook in ("prolog_slurmctld", "epilog_slurmctld"):
+        for hook in ("prolog_slurmctld", "epilog_slurmctld", "comment_slurmctld"):
             self.assertTrue(os.access(self.top / "libexec/skewscope" / hook, os.X_OK), hook)
 
     def test_units_and_settings_name_the_prefix_and_no_other(self):

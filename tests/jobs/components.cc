@@ -367,3 +367,25 @@ TEST_CASE("tables tell each component by itself, also when they are read back to
   REQUIRE(longest != nullptr);
   CHECK(longest->ranks == std::vector<int32_t>{0, 1, 2, 3});
 }
+
+TEST_CASE("a rule says the same of a report of two halves, of one, and of the documents that these were written to") {
+  const TwoHalves job = halves_with_faults(1);
+  for (const JobReport* report : {&job.both, &job.alone[0]}) {
+    const auto written = parse_report(to_json(*report, {}), "document");
+    REQUIRE(written.ok());
+    CHECK(written.value().islands.size() == report->islands.size());
+    for (const char* rule :
+         {"wait_share>5%", "exposed_wait_share>5%", "idle_share>1%", "late_share>10%", "straggler_cost>1%",
+          "parallel_efficiency<50%", "load_balance<99%", "unmatched>0", "incomplete_share>0", "missing_ranks>0",
+          "warnings>0", "matching.calls>1", "clocks[1].offset_ns>0", "components[1].told.total_ns>1"}) {
+      INFO(rule);
+      const auto of_report = check_rule(*report, rule), of_document = check_rule(written.value(), rule);
+      REQUIRE(of_report.ok() == of_document.ok());
+      if (!of_report.ok()) continue;
+      CHECK(of_document.value().verdict == of_report.value().verdict);
+      CHECK(of_document.value().words == of_report.value().words);
+    }
+  }
+  CHECK_FALSE(parse_report("{", "document").ok());
+  CHECK_FALSE(parse_report("{\"schema\": \"skewscope.report/1\"}", "document").ok());
+}

@@ -74,6 +74,11 @@ class CheckLayers(unittest.TestCase):
         self.assert_caught({"include/skewscope/report.h": "#include <fmt/format.h>\n"},
                            "include/skewscope/report.h:1", "a public header includes <fmt/format.h>")
 
+    def test_a_library_that_one_layer_hands_on_stays_out_of_the_public_headers_of_others(self):
+        self.assert_caught({"include/skewscope/ship.h": "#include <curl/curl.h>\n",
+                            "include/skewscope/libcurl/libcurl.h": "#include <curl/curl.h>\n"},
+                           "include/skewscope/ship.h:1", "a public header includes <curl/curl.h>")
+
     def test_the_parser_stays_inside_ingest(self):
         self.assert_caught({"src/matching/match.cc": "#include <simdjson.h>\n"},
                            "src/matching/match.cc:1", "matching may not include <simdjson.h>")

@@ -12,7 +12,7 @@ namespace skewscope {
 
 // A connection says where a gatherer is, and how it is spoken to.
 struct GathererConnection {
-  std::string url;          // http(s)://HOST:PORT
+  std::string url;          // http(s)://HOST:PORT, or unix:PATH, the socket of --registry-socket
   std::string token_file;   // read again for each connection: it may rotate
   std::string ca_file;      // PEM; "": the system's
   std::string certificate;  // PEM, for a gatherer that asks for one; read again for each connection, as is its key

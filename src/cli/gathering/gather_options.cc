@@ -140,6 +140,37 @@ void add_reports(CLI::App& command, GatherOptions& options) {
               "What reports said of jobs and nodes is kept for so long, also when the jobs are deleted");
 }
 
+void add_webhook(CLI::App& command, GatherOptions& options) {
+  GatherWebhook& webhook = options.webhook;
+  command
+      .add_option("--webhook", webhook.url,
+                  "Receiver that is sent a signed message when a report has ended; https, or http on loopback")
+      ->type_name("URL");
+  command
+      .add_option(
+          "--webhook-secret-file", webhook.secret_file,
+          "What signs these, as Standard Webhooks has it: a line whsec_BASE64, or two that both sign; mode 0600")
+      ->type_name("FILE");
+  command.add_option("--webhook-ca", webhook.ca_file, "Certificates to trust there, PEM; default: the system's")
+      ->type_name("FILE");
+  command
+      .add_option("--webhook-on", webhook.on,
+                  "What causes a message: report (one was made), hang (of the dumps of a job that hangs), failed [all]")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"report", "hang", "failed"}).description(""))
+      ->type_name("LIST");
+  command
+      .add_option("--webhook-least-gain", webhook.least_gain,
+                  "Only reports that find so large a share of the job's length to gain, or more [0]")
+      ->check(CLI::Range(0.0, 1.0).description(""))
+      ->type_name("SHARE");
+  add_seconds(command, "--webhook-give-up", webhook.give_up, "A message that nobody took for so long is dropped");
+  command
+      .add_option("--public-url", options.public_url,
+                  "Where people find this server, for links in messages; default: by --server-name and --listen")
+      ->type_name("URL");
+}
+
 void add_limits(CLI::App& command, GatherLimits& limits) {
   add_bytes(command, "--largest-file", limits.largest_file, "Largest file", "16G");
   add_bytes(command, "--largest-job", limits.largest_job, "Most bytes of a job", "4T");
@@ -188,6 +219,7 @@ void add_gather_options(CLI::App& command, GatherOptions& options) {
   add_access(command, options);
   add_sign_on(command, options);
   add_reports(command, options);
+  add_webhook(command, options);
   add_limits(command, options.limits);
 }
 

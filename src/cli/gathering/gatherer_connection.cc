@@ -10,7 +10,11 @@ constexpr int64_t kLongestSilence_s = int64_t{365} * 24 * 3600;
 }  // namespace
 
 void add_connection_options(CLI::App& command, GathererConnection& connection) {
-  command.add_option("--to", connection.url, "The gatherer, as http(s)://HOST:PORT")->required()->type_name("URL");
+  command
+      .add_option("--to", connection.url,
+                  "The gatherer, as http(s)://HOST:PORT, or unix:PATH, the socket of its --registry-socket")
+      ->required()
+      ->type_name("URL");
   command.add_option("--token-file", connection.token_file, "File with a token, readable by its owner alone")
       ->type_name("FILE");
   command.add_option("--ca", connection.ca_file, "Certificates to trust, PEM; default: the system's")

@@ -54,6 +54,21 @@ class Jobs {
     return print(printed) ? kDone : fail({ErrorKind::output, "cannot write to standard output"});
   }
 
+  // By the rules of --fail-on and --strict, as `skewscope report` judges it; without any, `otherwise`.
+  ExitCode judge_report(ExitCode otherwise) {
+    if (!options_.judged.asks()) return otherwise;
+    const auto body = body_of(client_, "GET", job_ + "/report.json");
+    if (!body.ok()) return fail(body.error());
+    const auto report = parse_report(body.value(), options_.job);
+    if (!report.ok()) return fail(report.error());
+    return judge(report.value(), options_.judged, "jobs", options_.common.quiet);
+  }
+  bool print_change(const Document& job, std::string& last) const {
+    const std::string line = state_line(job);
+    if (options_.one_line || std::exchange(last, line) == line) return true;
+    return print(line + "\n");
+  }
+
   const JobsCommandOptions& options_;
   GathererClient& client_;
   std::string job_;
@@ -82,23 +97,29 @@ ExitCode Jobs::show() {
   const auto job = document(job_);
   if (!job.ok()) return fail(job.error());
   const size_t columns = terminal_columns(STDOUT_FILENO);
-  return tell(job.value(), options_.one_line ? one_line(job.value()) : job_text(job.value(), client_.base(), columns));
+  const ExitCode told =
+      tell(job.value(), options_.one_line ? one_line(job.value()) : job_text(job.value(), client_.base(), columns));
+  return told == kDone ? judge_report(kDone) : told;
 }
 
 ExitCode Jobs::watch() {
   std::string last;
+  bool known = false;
   for (int failures = 0;; std::this_thread::sleep_for(kLook)) {
     const auto job = document(job_);
-    if (!job.ok() && (last.empty() || ++failures > kMostFailures)) return fail(job.error());
+    if (!job.ok() && (!known || ++failures > kMostFailures)) return fail(job.error());
     if (!job.ok()) continue;
+    known = true;
     failures = 0;
-    const std::string line = state_line(job.value()), report = field_text(job.value(), "report_state");
-    if (line != last && !print(line + "\n")) return fail({ErrorKind::output, "cannot write to standard output"});
-    last = line;
+    if (!print_change(job.value(), last)) return fail(no_standard_output());
+    const std::string report = field_text(job.value(), "report_state");
+    if (report != "failed" && report != "complete" && report != "partial") continue;
+    const std::string verdict = options_.one_line    ? one_line(job.value())
+                                : report == "failed" ? ""
+                                                     : field_text(job.value(), "verdict") + "\n";
+    if (!print(verdict)) return fail(no_standard_output());
     if (report == "failed") return kConditionHolds;
-    if (report != "complete" && report != "partial") continue;
-    if (!print(field_text(job.value(), "verdict") + "\n")) return kOutput;
-    return report == "complete" ? kDone : kInPart;
+    return judge_report(report == "complete" ? kDone : kInPart);
   }
 }
 
@@ -197,8 +218,10 @@ void add_jobs_options(CLI::App& command, JobsCommandOptions& options) {
   command.add_option("-o,--output", options.output, "export: a new folder for the report")->type_name("DIR");
   command.add_flag("--traces", options.traces, "export: the traces of all ranks, too");
   command.add_flag("--yes", options.yes, "delete: do not ask");
-  command.add_flag("--one-line", options.one_line, "show: state and verdict on one line, such as for Slurm");
+  command.add_flag("--one-line", options.one_line,
+                   "show, watch: state and verdict on one line alone, such as for Slurm");
   command.add_flag("--json", options.json, "Print JSON instead of the text");
+  add_judgement_options(command, options.judged, "Exit 4 when its report lacks input, or has damaged or left out some");
   add_common_options(command, options.common);
   command.footer(
       "Actions:\n"
@@ -213,8 +236,12 @@ void add_jobs_options(CLI::App& command, JobsCommandOptions& options) {
       "Examples:\n"
       "  skewscope jobs list --to https://head:7475 --token-file token --state receiving\n"
       "  skewscope jobs export run1 -o run1 --traces --to https://head:7475 --token-file token\n"
-      "Exit code 1: the report of a job that is watched has failed; 4: it is partial, or a file could not be "
-      "exported.");
+      "  skewscope jobs watch run1 --fail-on 'exposed_wait_share>10%' --junit rules.xml --to https://head:7475 "
+      "--token-file token\n"
+      "show and watch judge the job's report by --fail-on and --strict as `skewscope report` does, with its exit "
+      "codes.\n"
+      "Exit code 1: the report of a job that is watched has failed, or a --fail-on holds; 4: without a rule, it is "
+      "partial; or a file could not be exported.");
 }
 
 ExitCode run_jobs(const JobsCommandOptions& options) {
@@ -225,6 +252,9 @@ ExitCode run_jobs(const JobsCommandOptions& options) {
                                                        : options.job + " is not a job name"});
   }
   if (!action->of_job && !options.job.empty()) return fail({ErrorKind::usage, options.action + " takes no job"});
+  const bool judges = options.action == "show" || options.action == "watch";
+  if (options.judged.asks() && !judges) return fail({ErrorKind::usage, "only show and watch judge a report"});
+  if (const auto known = check_before<JobReport>(options.judged, {}); !known.ok()) return fail(known.error());
   Result<GathererClient> client = GathererClient::make(options.gatherer);
   if (!client.ok()) return fail(client.error());
   Jobs jobs(options, client.value());

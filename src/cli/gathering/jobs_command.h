@@ -5,6 +5,7 @@
 #include <string>
 
 #include "skewscope/ship/gatherer_client.h"
+#include "src/cli/commands/judgement.h"
 #include "src/cli/options/common_options.h"
 #include "src/cli/process/exit_code.h"
 
@@ -17,6 +18,7 @@ struct JobsCommandOptions {
   int limit = 50;
   std::string output;  // of export
   bool traces = false, yes = false, json = false, one_line = false;
+  JudgementOptions judged;  // of show and watch
   CommonOptions common;
 };
 

@@ -11,6 +11,7 @@
 
 #include "skewscope/base/human_units.h"
 #include "skewscope/base/printable.h"
+#include "skewscope/base/text_columns.h"
 
 namespace skewscope::cli {
 namespace {
@@ -53,19 +54,19 @@ std::string ranks_of(const Document& job) {
   return fmt::format("{}/{}", whole_in(job, "arrived"), expected > 0 ? std::to_string(expected) : "?");
 }
 
-// Every cell is ASCII or counts a byte a column; the last one is cut.
+// Within `columns` of the terminal: the last cells are cut, to eight columns at least.
 std::string table_of(const std::vector<Cells>& rows, size_t columns) {
   std::vector<size_t> widths(rows.front().size(), 0);
   for (const Cells& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], text_width(row[i]));
   }
   const size_t before = std::accumulate(widths.begin(), widths.end() - 1, 2 * (widths.size() - 1));
   const size_t last = columns > before + 8 ? columns - before : 8;
   std::string text;
   for (const Cells& row : rows) {
     std::string line;
-    for (size_t i = 0; i + 1 < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
-    line += row.back().size() <= last ? row.back() : printable(row.back().substr(0, last - 3)) + "...";
+    for (size_t i = 0; i + 1 < row.size(); ++i) line += pad(row[i], widths[i]) + "  ";
+    line += fit(row.back(), last);
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   return text;

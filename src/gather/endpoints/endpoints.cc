@@ -248,7 +248,7 @@ Response Endpoints::admin(const Call& call) const {
     return ready() ? document(200, kText, "ready\n") : document(503, kText, "not ready\n");
   return document(200, "text/plain; version=0.0.4; charset=utf-8",
                   metrics_.text(store_.figures(), lobby_.figures(), process_figures()) + stragglers_.text(store_) +
-                      hangs_.text(store_) + node_metrics(history_));
+                      hangs_.text(store_) + node_metrics(history_) + webhook_metrics(history_));
 }
 
 ProcessFigures Endpoints::process_figures() const {

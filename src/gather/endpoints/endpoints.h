@@ -44,6 +44,7 @@ class Endpoints : public Service {
   // From the next request on; what is connected and open stays.
   void use(const std::shared_ptr<const Settings>& settings);
   void drain() { draining_ = true; }
+  std::string name_of_user(uint32_t uid) { return users_.name_when_known(uid); }
   void use_memory(uint64_t bytes);  // so much of it the daemon has at present
   bool ready() const { return !draining_ && store_.healthy(); }
   Metrics& metrics() { return metrics_; }

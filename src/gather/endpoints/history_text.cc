@@ -154,4 +154,20 @@ std::string node_metrics(const History& history) {
          caused;
 }
 
+std::string webhook_metrics(const History& history) {
+  const Deliveries::Figures figures = history.deliveries().figures();
+  std::string out;
+  const auto add = [&out](const char* name, const char* type, const char* help, uint64_t value) {
+    out += fmt::format(
+        "# HELP skewscope_gather_webhook_{0} {1}\n# TYPE skewscope_gather_webhook_{0} {2}\n"
+        "skewscope_gather_webhook_{0} {3}\n",
+        name, help, type, value);
+  };
+  add("waiting", "gauge", "Messages that are not delivered yet", figures.waiting);
+  add("delivered_total", "counter", "Messages that the receiver has taken", figures.delivered);
+  add("dropped_total", "counter", "Messages that nobody took in time, or that were too many", figures.dropped);
+  add("failed_tries_total", "counter", "Tries after which a message is sent again", figures.failed_tries);
+  return out;
+}
+
 }  // namespace skewscope::gather

@@ -24,5 +24,7 @@ std::string nodes_json(const History& history);
 Response runs_of_series(const Store& store, const History& history, const Call& call);
 // skewscope_node_jobs and skewscope_node_caused_jobs, of the nodes that were the cause most often.
 std::string node_metrics(const History& history);
+// skewscope_gather_webhook_*: what became of messages.
+std::string webhook_metrics(const History& history);
 
 }  // namespace skewscope::gather

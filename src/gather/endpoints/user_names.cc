@@ -98,6 +98,13 @@ UserNames::Answer UserNames::find(const std::string& key) const {
 
 UserNames::Answer UserNames::of_uid(uint32_t uid) const { return find(std::to_string(uid)); }
 
+std::string UserNames::name_when_known(uint32_t uid) const {
+  constexpr std::chrono::milliseconds kLookAgain{5};
+  Answer answer = of_uid(uid);
+  for (; answer.known == Known::not_yet; answer = of_uid(uid)) std::this_thread::sleep_for(kLookAgain);
+  return answer.user.name;
+}
+
 UserNames::Answer UserNames::of_name(const std::string& name) const {
   return may_be_user(name) ? find(name) : Answer{};
 }

@@ -41,6 +41,8 @@ class UserNames {
   };
   Answer of_uid(uint32_t uid) const;
   Answer of_name(const std::string& name) const;
+  // The name alone, waited for up to `patience`; "": nobody's, or not known by then.
+  std::string name_when_known(uint32_t uid) const;
 
  private:
   struct State;

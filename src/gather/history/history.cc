@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "src/gather/disk/statement_values.h"
+#include "asked.h"
 #include "src/gather/process/log.h"
 
 namespace skewscope::gather {
@@ -30,6 +30,11 @@ CREATE INDEX IF NOT EXISTS node_of_run ON node (run);
 CREATE TABLE IF NOT EXISTS cause (run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, node TEXT NOT NULL,
   part INTEGER NOT NULL, PRIMARY KEY (node, part, run)) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS cause_of_run ON cause (run);
+CREATE TABLE IF NOT EXISTS delivery (job TEXT NOT NULL, created INTEGER NOT NULL, generation INTEGER NOT NULL,
+  id TEXT NOT NULL, body TEXT NOT NULL, queued INTEGER NOT NULL, due INTEGER NOT NULL, tries INTEGER NOT NULL,
+  PRIMARY KEY (job, created, generation)) STRICT;
+CREATE INDEX IF NOT EXISTS delivery_due ON delivery (due) WHERE body<>'';
+CREATE TABLE IF NOT EXISTS delivering (since INTEGER NOT NULL) STRICT;
 )";
 constexpr int kHistoryFormat = 1;
 constexpr const char* kRunColumns = "job, owner_uid, created, reported, verdict, outcome";
@@ -37,27 +42,6 @@ constexpr const char* kRunColumns = "job, owner_uid, created, reported, verdict,
 bool runs_well(sqlite3* database, const char* sql) {
   return sqlite3_exec(database, sql, nullptr, nullptr, nullptr) == SQLITE_OK;
 }
-
-// One statement, its values bound in their order.
-class Asked {
- public:
-  template <class... Values>
-  Asked(sqlite3* database, const std::string& sql, const Values&... values) {
-    sqlite3_prepare_v2(database, sql.c_str(), static_cast<int>(sql.size()), &statement_, nullptr);
-    int place = 0;
-    if (statement_ != nullptr) (static_cast<void>(bind(statement_, ++place, values)), ...);
-  }
-  ~Asked() { sqlite3_finalize(statement_); }
-  Asked(const Asked&) = delete;
-  Asked& operator=(const Asked&) = delete;
-
-  bool next() { return statement_ != nullptr && sqlite3_step(statement_) == SQLITE_ROW; }
-  bool done() { return statement_ != nullptr && sqlite3_step(statement_) == SQLITE_DONE; }
-  Cells cells() const { return Cells(statement_); }
-
- private:
-  sqlite3_stmt* statement_ = nullptr;
-};
 
 // nullopt: its figures make no sense.
 std::optional<Run> run_in(Cells cells) {
@@ -175,7 +159,7 @@ OpenedHistory opened(const std::string& path) {
 
 void History::CloseDatabase::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
-History::History(sqlite3* database) : database_(database) { count_all(); }
+History::History(sqlite3* database) : database_(database), deliveries_(database, mutex_) { count_all(); }
 History::~History() = default;
 
 std::unique_ptr<History> History::open(const std::string& path) {
@@ -246,6 +230,7 @@ bool History::has(const std::string& job, Time created, Time reported) const {
 }
 
 void History::forget(Time before) {
+  deliveries_.forget(before);
   const std::lock_guard lock(mutex_);
   const bool deleted = Asked(database_.get(), "DELETE FROM run WHERE reported<?1", before).done() &&
                        sqlite3_changes(database_.get()) > 0;

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "deliveries.h"
 #include "skewscope/gather/report_outcome.h"
 #include "src/gather/kept/store.h"
 
@@ -80,6 +81,10 @@ class History {
   // Who was the cause most often of late first: of those that were it in two jobs or more among their last kRecentJobs.
   std::vector<NodeRecord> nodes(size_t most) const;
 
+  // What is to be told elsewhere of these reports.
+  Deliveries& deliveries() { return deliveries_; }
+  const Deliveries& deliveries() const { return deliveries_; }
+
  private:
   struct CloseDatabase {
     void operator()(sqlite3* database) const;
@@ -92,6 +97,7 @@ class History {
 
   mutable std::mutex mutex_;  // of all below
   std::unique_ptr<sqlite3, CloseDatabase> database_;
+  Deliveries deliveries_;
   // Of every node that was the cause in two of its last jobs or more: counted when a job of it comes or goes, not when
   // asked for.
   std::map<std::pair<std::string, ReportOutcome::Part>, NodeRecord> records_;

@@ -3,15 +3,10 @@
 // texts are one token. The HMAC is made over "ss1.<payload>" and is compared with both keys before anything is parsed.
 #include "tokens.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -19,7 +14,7 @@
 #include "skewscope/protocol/names.h"
 #include "skewscope/protocol/sha256.h"
 #include "src/gather/kept/aging.h"
-#include "src/gather/process/descriptor.h"
+#include "src/gather/process/secret_file.h"
 
 namespace skewscope::gather {
 namespace {
@@ -28,7 +23,7 @@ using nlohmann::json;
 using std::chrono::sys_seconds;
 
 constexpr std::string_view kPrefix = "ss1.";
-constexpr size_t kLongestToken = 2048, kLongestKeyFile = 256;
+constexpr size_t kLongestToken = 2048;
 constexpr std::array<std::pair<const char*, Scope>, 3> kScopes = {
     {{"upload", kUpload}, {"read", kRead}, {"admin", kAdmin}}};
 
@@ -94,48 +89,6 @@ Error refused(const std::string& file, const std::string& what) {
   return Error{ErrorKind::usage, "the token keys in " + file + ": " + what};
 }
 
-// systemd's LoadCredential gives a service its file by an access control list, whose mask is then in the mode where
-// the group's bits would (acl(5)). Layout of the attribute: linux/posix_acl_xattr.h.
-bool others_may_use(int fd, const struct stat& status) {
-  struct Entry {
-    uint16_t tag, permissions;
-    uint32_t id;
-  };
-  struct List {
-    uint32_t version;
-    std::array<Entry, 16> entries;
-  } list{};
-  constexpr uint16_t kOwner = 1, kUser = 2, kMask = 16;
-  const ssize_t size = ::fgetxattr(fd, "system.posix_acl_access", &list, sizeof list);
-  if (size < 0 && errno == ERANGE) return true;  // a long list
-  if (size < 4) return (status.st_mode & 077) != 0;
-  const size_t entries = (static_cast<size_t>(size) - sizeof list.version) / sizeof(Entry);
-  return std::any_of(list.entries.begin(), list.entries.begin() + entries, [](const Entry& entry) {
-    const bool own = entry.tag == kOwner || entry.tag == kMask || (entry.tag == kUser && entry.id == ::geteuid());
-    return !own && entry.permissions != 0;
-  });
-}
-
-// A file that others can read is no secret; a FIFO would hang the start.
-Result<std::string> read_key_file(const std::string& file) {
-  const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat status {};
-  if (opened.get() < 0 || ::fstat(opened.get(), &status) != 0) {
-    return refused(
-        file, std::string(std::strerror(errno)) + "; make it with: (umask 077; openssl rand -hex 32 > " + file + ")");
-  }
-  if (!S_ISREG(status.st_mode)) return refused(file, "not a regular file");
-  if (others_may_use(opened.get(), status)) return refused(file, "others can read or write it; chmod 600 " + file);
-  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
-    return refused(file, "it belongs to another user; chown it to the one that runs skewscope");
-  }
-  std::string text(kLongestKeyFile, '\0');
-  const ssize_t size = ::read(opened.get(), text.data(), text.size());
-  if (size < 0) return refused(file, std::strerror(errno));
-  text.resize(static_cast<size_t>(size));
-  return text;
-}
-
 }  // namespace
 
 bool owns_jobs(uint32_t uid) { return uid != 0 && uid != std::numeric_limits<uint32_t>::max(); }
@@ -146,15 +99,9 @@ std::optional<uint32_t> user_of(const TokenPayload& payload) {
   return owns_jobs(payload.uid) && payload.job == jobs_of_user(payload.uid) ? std::optional(payload.uid) : std::nullopt;
 }
 
-bool others_may_use(const std::string& file) {
-  const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat status {};
-  return opened.get() >= 0 && ::fstat(opened.get(), &status) == 0 && others_may_use(opened.get(), status);
-}
-
 Result<TokenKeys> TokenKeys::read(const std::string& file) {
-  const Result<std::string> text = read_key_file(file);
-  if (!text.ok()) return text.error();
+  const Result<std::string> text = read_secret_file(file, "openssl rand -hex 32");
+  if (!text.ok()) return refused(file, text.error().message);
   std::vector<std::string> keys;
   std::string_view rest = text.value();
   while (!rest.empty()) {

@@ -52,7 +52,6 @@ class TokenKeys {
   std::vector<std::string> keys_;
 };
 
-bool others_may_use(const std::string& file);  // besides its owner, and who an access control list gives it to
 // What is logged in place of a token: 8 hexadecimal digits of its SHA-256.
 std::string token_trace(std::string_view token);
 

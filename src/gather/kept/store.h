@@ -134,6 +134,7 @@ struct JobState {
   std::vector<MissingRanks> missing;  // the same by capture: of the first 32 that lack any, at most 1000 in all
   ReportState report = ReportState::none;
   int report_generation = 0;  // newest that can be read; 0: none
+  int ended_generation = 0;   // newest that has ended, made or not
   int report_exit_code = 0;
   Time created{}, ended_at{}, last_arrival{};
   Time last_dump{};  // when it came; 0: none has

@@ -33,8 +33,8 @@ int threads_for_reports(int processes) {
 
 class Scheduler : public ReportScheduler {
  public:
-  Scheduler(Store& store, ReportForker& forker, History& history, const GatherOptions& options)
-      : store_(store), forker_(forker), history_(history), options_(options) {
+  Scheduler(Store& store, ReportForker& forker, History& history, const GatherOptions& options, ReportHasEnded ended)
+      : store_(store), forker_(forker), history_(history), has_ended_(std::move(ended)), options_(options) {
     store_.on_job_change([this](const std::string& job) { look_at(job); });
     look_at_all();
     thread_ = std::thread([this] { work(); });
@@ -123,8 +123,10 @@ class Scheduler : public ReportScheduler {
 
   void remember(const std::string& job) {
     const std::optional<JobState> state = store_.job_in_brief(job);
-    const std::optional<Run> run = state ? run_of_report(store_, *state) : std::nullopt;
-    if (run) history_.add(*run);
+    if (!state) return;
+    const bool made = state->report != ReportState::failed;
+    if (const auto run = made ? run_of_report(store_, *state) : std::nullopt) history_.add(*run);
+    if (has_ended_) has_ended_(*state);
   }
 
   // Reached by this thread alone.
@@ -264,12 +266,13 @@ class Scheduler : public ReportScheduler {
                                     {"generation", int64_t{generation}},
                                     {"verdict", verdict_in(store_, job, "hang/summary.txt")}});
         }
-        if (made) {
-          const std::lock_guard lock(mutex_);
-          reported_.insert(job);
-        } else {
+        if (!made) {
           log_warning("report_failed",
                       {{"job", job}, {"generation", int64_t{generation}}, {"exit_code", int64_t{code}}});
+        }
+        {
+          const std::lock_guard lock(mutex_);
+          reported_.insert(job);
         }
         ended(job);
       });
@@ -326,6 +329,7 @@ class Scheduler : public ReportScheduler {
   Store& store_;
   ReportForker& forker_;
   History& history_;
+  ReportHasEnded has_ended_;
   std::map<std::string, Time> due_;
   std::map<std::string, uint64_t> turns_;  // by owner: the number of his last report
   uint64_t last_turn_ = 0;
@@ -338,7 +342,7 @@ class Scheduler : public ReportScheduler {
   bool ends_ = false;
   int running_ = 0;
   std::set<std::string> changed_, starting_;
-  std::set<std::string> reported_;             // whose new report the history does not have yet
+  std::set<std::string> reported_;             // whose report has ended, and nobody has heard of it yet
   std::map<std::string, std::string> owners_;  // by job, of the reports that run
   std::map<std::string, Time> put_off_;        // until when, of jobs whose report could not begin
   std::thread thread_;
@@ -347,8 +351,8 @@ class Scheduler : public ReportScheduler {
 }  // namespace
 
 std::unique_ptr<ReportScheduler> ReportScheduler::start(Store& store, ReportForker& forker, History& history,
-                                                        const GatherOptions& options) {
-  return std::make_unique<Scheduler>(store, forker, history, options);
+                                                        const GatherOptions& options, ReportHasEnded ended) {
+  return std::make_unique<Scheduler>(store, forker, history, options, std::move(ended));
 }
 
 }  // namespace skewscope::gather

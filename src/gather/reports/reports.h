@@ -34,8 +34,10 @@ class ReportForker {
 // history.
 class ReportScheduler {
  public:
+  // `ended` hears, on the scheduler's thread, of each job whose report has ended, once the history has it.
+  using ReportHasEnded = std::function<void(const JobState& job)>;
   static std::unique_ptr<ReportScheduler> start(Store& store, ReportForker& forker, History& history,
-                                                const GatherOptions& options);
+                                                const GatherOptions& options, ReportHasEnded ended = nullptr);
   // Ends the reports that run, by the forker's stop(); the store makes them again after its next start.
   virtual ~ReportScheduler() = default;
   // Deadlines, retention, processes and memory from now on.

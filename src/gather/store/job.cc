@@ -82,6 +82,7 @@ void fill_in_reports(const Job& job, bool again, JobState& state) {
   }
   for (const auto& [generation, report] : job.reports) {
     if (report.state == ReportState::running) continue;
+    state.ended_generation = generation;
     state.reported_at = report.ended;
     state.report_took = std::max(report.ended - report.started, std::chrono::seconds(0));
   }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 
 #include "json_path.h"
@@ -229,9 +230,8 @@ RuleOutcome outcome(const std::string& rule, const Condition& condition, const s
 
 constexpr const char* kNotDetermined = "not determined in this report";
 
-template <class Report>
-Result<RuleOutcome> check_path(const Report& report, const Condition& condition, const std::string& expression) {
-  const auto numbers = numbers_at(Json::parse(to_json(report, ReportStamp())), condition.subject);
+Result<RuleOutcome> check_path(const Json& document, const Condition& condition, const std::string& expression) {
+  const auto numbers = numbers_at(document, condition.subject);
   if (!numbers.ok()) return usage(expression, numbers.error().message);
   const NumbersAt& found = numbers.value();
   return outcome(expression, condition, found.numbers,
@@ -239,37 +239,52 @@ Result<RuleOutcome> check_path(const Report& report, const Condition& condition,
 }
 
 template <class Report>
+Json document_of(const Report& report) {
+  return Json::parse(to_json(report, ReportStamp()));
+}
+
+template <class Report>
 Result<RuleOutcome> check_path(const Report& report, const std::string& expression) {
   const auto condition = parse(expression);
   if (!condition.ok()) return condition.error();
-  return check_path(report, condition.value(), expression);
+  return check_path(document_of(report), condition.value(), expression);
+}
+
+// `document`: of the job's report.
+Result<RuleOutcome> check_job(const JobReport& job, const std::string& expression,
+                              const std::function<Json()>& document) {
+  const auto condition = parse(expression);
+  if (!condition.ok()) return condition.error();
+  const auto metric = std::find_if(kMetrics.begin(), kMetrics.end(),
+                                   [&](const auto& m) { return m.name == condition.value().subject; });
+  if (metric == kMetrics.end()) {
+    auto checked = check_path(document(), condition.value(), expression);
+    if (checked.ok()) return checked;
+    std::string names;
+    for (const auto& known : kMetrics) names += fmt::format(" {}", known.name);
+    return Error{ErrorKind::usage, fmt::format("{}; other names are{}", checked.error().message, names)};
+  }
+  std::vector<double> values;
+  const auto add = [&](const JobReport& one) {
+    if (const auto value = metric->value(one, figures_of(one))) values.push_back(*value);
+  };
+  if (leading_island(job) == nullptr) {
+    add(job);
+  } else {
+    for (const JobReport::Island& island : job.islands) add(report_of(job, island));
+  }
+  return outcome(expression, condition.value(), values, kNotDetermined);
 }
 
 }  // namespace
 }  // namespace report
 
 Result<RuleOutcome> check_rule(const JobReport& job, const std::string& expression) {
-  const auto condition = report::parse(expression);
-  if (!condition.ok()) return condition.error();
-  const auto metric = std::find_if(report::kMetrics.begin(), report::kMetrics.end(),
-                                   [&](const auto& m) { return m.name == condition.value().subject; });
-  if (metric == report::kMetrics.end()) {
-    auto checked = report::check_path(job, condition.value(), expression);
-    if (checked.ok()) return checked;
-    std::string names;
-    for (const auto& known : report::kMetrics) names += fmt::format(" {}", known.name);
-    return Error{ErrorKind::usage, fmt::format("{}; other names are{}", checked.error().message, names)};
-  }
-  std::vector<double> values;
-  const auto add = [&](const JobReport& one) {
-    if (const auto value = metric->value(one, report::figures_of(one))) values.push_back(*value);
-  };
-  if (report::leading_island(job) == nullptr) {
-    add(job);
-  } else {
-    for (const JobReport::Island& island : job.islands) add(report::report_of(job, island));
-  }
-  return report::outcome(expression, condition.value(), values, report::kNotDetermined);
+  return report::check_job(job, expression, [&] { return report::document_of(job); });
+}
+
+Result<RuleOutcome> check_rule(const WrittenReport& job, const std::string& expression) {
+  return report::check_job(job, expression, [&] { return report::Json::parse(job.document); });
 }
 
 Result<RuleOutcome> check_rule(const ScaleReport& scale, const std::string& expression) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -112,6 +113,54 @@ bool begins_as_report(const fs::path& document) {
   return head.find(fmt::format("\"{}\"", kReportSchema)) != std::string::npos;
 }
 
+// What comparing runs needs of a report.json, and what `more` reads of it.
+Result<JobReport> read_document(const std::string& text, const std::string& from,
+                                const std::function<void(const Json& json, JobReport& report)>& more) {
+  JobReport out;
+  try {
+    const Json json = Json::parse(text);
+    if (json.at("schema") != kReportSchema) {
+      return unusable(from, fmt::format("its report.json is not of schema {}", kReportSchema));
+    }
+    if (!json.contains("steps")) {
+      return unusable(from, "its report.json has no steps: it was made before they were recorded; make it anew");
+    }
+    read_row<JobFields>(json.at("job"), out.job);
+    read_row<EfficiencyFields>(json.at("efficiency"), out.efficiency);
+    read_rows<ComponentFields>(json, out.components);
+    read_rows<CommunicatorFields>(json, out.communicators);
+    read_rows<RankFields>(json, out.ranks);
+    read_rows<CollectiveFields>(json, out.collectives);
+    read_rows<StragglerFields>(json, out.stragglers);
+    read_rows<StepFields>(json, out.steps);
+    read_rows<FindingFields>(json, out.diagnostics);
+    more(json, out);
+  } catch (const Json::exception& problem) {
+    return unusable(from, fmt::format("its report.json cannot be read: {}", problem.what()));
+  }
+  return out;
+}
+
+// Components that the document says the same of are one island.
+void read_islands(const Json& components, JobReport& report) {
+  std::vector<const Json*> said;
+  for (size_t i = 0; i < report.components.size(); ++i) {
+    const auto told = components[i].find("told");
+    if (told == components[i].end() || told->is_null()) continue;
+    const auto same = std::find_if(said.begin(), said.end(), [&](const Json* other) { return *other == *told; });
+    if (same == said.end()) {
+      JobReport::Island& island = report.islands.emplace_back();
+      island.component = static_cast<int32_t>(i);
+      read_row<EfficiencyFields>(told->at("efficiency"), island.efficiency);
+      read_row<WhatIfFields>(told->at("what_if"), island.what_if);
+    }
+    auto& ranks = report.islands[static_cast<size_t>(same - said.begin())].ranks;
+    ranks.insert(ranks.end(), report.components[i].ranks.begin(), report.components[i].ranks.end());
+    std::sort(ranks.begin(), ranks.end());
+    if (same == said.end()) said.push_back(&*told);
+  }
+}
+
 }  // namespace
 }  // namespace report
 
@@ -135,27 +184,9 @@ Result<JobReport> load_report(const std::string& given) {
   if (!fs::is_regular_file(document, error)) {
     return unusable(given, "holds no report.json, which skewscope report writes with --format json");
   }
-  JobReport out;
-  try {
-    const Json json = Json::parse(file_text(document).value_or(""));
-    if (json.at("schema") != kReportSchema) {
-      return unusable(given, fmt::format("its report.json is not of schema {}", kReportSchema));
-    }
-    if (!json.contains("steps")) {
-      return unusable(given, "its report.json has no steps: it was made before they were recorded; make it anew");
-    }
-    read_row<JobFields>(json.at("job"), out.job);
-    read_row<EfficiencyFields>(json.at("efficiency"), out.efficiency);
-    read_rows<ComponentFields>(json, out.components);
-    read_rows<CommunicatorFields>(json, out.communicators);
-    read_rows<RankFields>(json, out.ranks);
-    read_rows<CollectiveFields>(json, out.collectives);
-    read_rows<StragglerFields>(json, out.stragglers);
-    read_rows<StepFields>(json, out.steps);
-    read_rows<FindingFields>(json, out.diagnostics);
-  } catch (const Json::exception& problem) {
-    return unusable(given, fmt::format("its report.json cannot be read: {}", problem.what()));
-  }
+  auto read = read_document(file_text(document).value_or(""), given, [](const Json&, JobReport&) {});
+  if (!read.ok()) return read.error();
+  JobReport out = std::move(read).value();
   if (alone) return out;
   const fs::path tables = document.parent_path() / "tables";
   read_table<RankStepFields>(tables, out.rank_steps);
@@ -163,6 +194,17 @@ Result<JobReport> load_report(const std::string& given) {
   read_table<CauseFields>(tables, out.causes);
   read_table<RankStatisticFields>(tables, out.rank_statistics);
   return out;
+}
+
+Result<WrittenReport> parse_report(const std::string& document, const std::string& from) {
+  using namespace report;
+  auto read = read_document(document, from, [](const Json& json, JobReport& out) {
+    read_row<MatchingFields>(json.at("matching"), out.matching);
+    read_row<WhatIfFields>(json.at("what_if"), out.what_if);
+    read_islands(json.at("components"), out);
+  });
+  if (!read.ok()) return read.error();
+  return WrittenReport{std::move(read).value(), document};
 }
 
 }  // namespace skewscope

@@ -1,6 +1,5 @@
 #include "client.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -13,10 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "authorities.h"
 #include "connection_failure.h"
-#include "libcurl.h"
 #include "skewscope/base/printable.h"
+#include "skewscope/libcurl/request.h"
 
 namespace skewscope::ship {
 namespace {
@@ -27,45 +25,25 @@ constexpr uint64_t kLeastRate = 1024;  // slower than this over `silence`: faile
 
 Error usage(std::string message) { return {ErrorKind::usage, std::move(message)}; }
 
-std::string url_part(CURLU* url, CURLUPart part) {
-  char* text = nullptr;
-  if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return "";
-  std::string copy(text);
-  curl_free(text);
-  return copy;
-}
-
-bool is_this_machine(const std::string& host) {
-  in_addr address{};
-  const bool loops = inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
-  return loops || host == "localhost" || host == "[::1]";
-}
-
-// Once per process, before the first handle; libcurl wants it so.
-void start_library() {
-  static const CURLcode kStarted = curl_global_init(CURL_GLOBAL_DEFAULT);
-  static_cast<void>(kStarted);
+// Of unix:PATH; "": it is another URL.
+std::string socket_of(const std::string& url) {
+  constexpr std::string_view kScheme = "unix:";
+  return url.starts_with(kScheme) ? url.substr(kScheme.size()) : "";
 }
 
 }  // namespace
 
 Result<std::string> base_url(const std::string& url, bool has_token) {
-  start_library();
-  const std::unique_ptr<CURLU, void (*)(CURLU*)> parsed(curl_url(), curl_url_cleanup);
-  const bool legal = curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) == CURLUE_OK;
-  const std::string scheme = legal ? url_part(parsed.get(), CURLUPART_SCHEME) : "";
-  const std::string host = url_part(parsed.get(), CURLUPART_HOST), port = url_part(parsed.get(), CURLUPART_PORT);
-  bool bare = url_part(parsed.get(), CURLUPART_PATH) == "/";
-  for (const CURLUPart part : {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY, CURLUPART_FRAGMENT}) {
-    bare = bare && url_part(parsed.get(), part).empty();
-  }
-  if ((scheme != "https" && scheme != "http") || host.empty() || !bare) {
+  if (!socket_of(url).empty()) return std::string("http://localhost");
+  const UrlParts parts = parse_url(url).value_or(UrlParts());
+  const bool bare = parts.path == "/" && (parts.user + parts.password + parts.query + parts.fragment).empty();
+  if ((parts.scheme != "https" && parts.scheme != "http") || parts.host.empty() || !bare) {
     return usage(fmt::format("'{}' is not a gatherer: --to needs http://HOST:PORT or https://HOST:PORT", url));
   }
-  if (scheme == "http" && has_token && !is_this_machine(host)) {
+  if (parts.scheme == "http" && has_token && !is_this_machine(parts.host)) {
     return usage(fmt::format("'{}' would carry the token in the clear: use https", url));
   }
-  return scheme + "://" + host + (port.empty() ? "" : ":" + port);
+  return parts.scheme + "://" + parts.host + (parts.port.empty() ? "" : ":" + parts.port);
 }
 
 bool is_pin(std::string_view text) {
@@ -107,7 +85,8 @@ ClientOptions client_options(const GathererConnection& options, const std::strin
           options.certificate,
           options.private_key,
           options.silence,
-          rate_bytes_per_s};
+          rate_bytes_per_s,
+          socket_of(options.url)};
 }
 
 struct Client::Connection {
@@ -176,7 +155,7 @@ struct Client::Connection {
 
 Client::Client(const ClientOptions& options, Pace& pace, std::function<bool()> go_on)
     : options_(options), pace_(pace), go_on_(std::move(go_on)) {
-  start_library();
+  start_libcurl();
   connection_ = std::make_unique<Connection>();
   connection_->client = this;
 }
@@ -205,26 +184,14 @@ bool Client::prepare(Connection& connection, const std::string& path, Reply& fai
   }
   const std::string url = options_.base + path;
   connection.set(CURLOPT_URL, url.c_str());
-  connection.set(CURLOPT_PROTOCOLS_STR, "http,https");
-  connection.set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
-  connection.set(CURLOPT_PROXY, "");  // the token is for nobody between
-  connection.set(CURLOPT_SSL_VERIFYPEER, 1L);
-  connection.set(CURLOPT_SSL_VERIFYHOST, 2L);
-  connection.set(CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});
+  secure(connection.handle, options_.ca_file);
+  if (!options_.socket.empty()) connection.set(CURLOPT_UNIX_SOCKET_PATH, options_.socket.c_str());
   if (!options_.pin.empty()) connection.set(CURLOPT_PINNEDPUBLICKEY, options_.pin.c_str());
-  if (!options_.ca_file.empty()) {
-    connection.set(CURLOPT_CAINFO, options_.ca_file.c_str());
-    connection.set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // else the system's authorities count, too
-    connection.set(CURLOPT_CA_CACHE_TIMEOUT, 0L);                       // the file may have been replaced
-  } else if (const std::string file = system_authorities(); !file.empty()) {
-    connection.set(CURLOPT_CAINFO, file.c_str());
-  }
   if (!options_.certificate.empty()) {
     const std::string& key = options_.private_key.empty() ? options_.certificate : options_.private_key;
     connection.set(CURLOPT_SSLCERT, options_.certificate.c_str());
     connection.set(CURLOPT_SSLKEY, key.c_str());
   }
-  connection.set(CURLOPT_NOSIGNAL, 1L);
   connection.set(CURLOPT_USERAGENT, "skewscope-ship");
   connection.set(CURLOPT_CONNECTTIMEOUT, kConnect_s);
   const auto silence = static_cast<long>(options_.silence.count());

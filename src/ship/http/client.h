@@ -18,8 +18,8 @@
 
 namespace skewscope::ship {
 
-// "https://head:7475" of what the user gave; errors: usage, for what is no http(s)://HOST[:PORT], or a token that would
-// travel in the clear beyond this machine.
+// "https://head:7475" of what the user gave, "http://localhost" of a socket, unix:PATH; errors: usage, for what is
+// neither that nor http(s)://HOST[:PORT], or a token that would travel in the clear beyond this machine.
 Result<std::string> base_url(const std::string& url, bool has_token);
 
 // "sha256//" and the base64 of 32 bytes, as curl's --pinnedpubkey has it; several with ";" between: one must fit.
@@ -34,6 +34,7 @@ struct ClientOptions {
   std::string certificate, private_key;  // of this side; "": none, or the key lies with the certificate
   std::chrono::seconds silence{60};
   uint64_t rate_bytes_per_s = 0;
+  std::string socket;  // Unix; "": what `base` names
 };
 
 ClientOptions client_options(const GathererConnection& options, const std::string& base, uint64_t rate_bytes_per_s);

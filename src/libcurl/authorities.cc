@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdlib>
 
-namespace skewscope::ship {
+namespace skewscope {
 namespace {
 
 // As in crypto/x509 of Go, root_linux.go.
@@ -30,4 +30,4 @@ std::string system_authorities() {
   return "";
 }
 
-}  // namespace skewscope::ship
+}  // namespace skewscope

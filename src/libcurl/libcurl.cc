@@ -1,8 +1,8 @@
-// The functions of libcurl that `ship` calls, handed on to the library, which is loaded at the first call.
+// The functions of libcurl that `ship` and webhooks call, handed on to the library, which is loaded at the first call.
 //
 // Why it is not linked: with the 25 libraries behind it, libcurl is half of what the program would load before any
 // command begins, a third of the time that `skewscope --version` takes. Without it the first call throws.
-#include "libcurl.h"
+#include "skewscope/libcurl/libcurl.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -50,11 +50,16 @@ CURLUcode curl_url_set(CURLU* url, CURLUPart part, const char* text, unsigned fl
   HAND_ON(curl_url_set, url, part, text, flags);
 }
 
-namespace skewscope::ship {
+namespace skewscope {
+
+void start_libcurl() {
+  static const CURLcode kStarted = curl_global_init(CURL_GLOBAL_DEFAULT);
+  static_cast<void>(kStarted);
+}
 
 decltype(&::curl_easy_setopt) set_option() {
   static auto* const kFunction = function_of<decltype(::curl_easy_setopt)>("curl_easy_setopt");
   return kFunction;
 }
 
-}  // namespace skewscope::ship
+}  // namespace skewscope

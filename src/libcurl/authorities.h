@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace skewscope::ship {
+namespace skewscope {
 
 // A file of them, PEM: $SSL_CERT_FILE, else the first that is there of where distributions keep them; "": none is.
 std::string system_authorities();
 
-}  // namespace skewscope::ship
+}  // namespace skewscope
