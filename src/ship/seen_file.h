@@ -24,8 +24,10 @@ struct Seen {
   int rank = -1;                                                    // once it is known
   std::optional<std::chrono::steady_clock::time_point> unreadable;  // the last try, if it was
 
-  // Takes over what came of a delivery. `once`: nobody waits for it to be finished. `held`: the spool has it.
-  void settle(const Delivery& delivery, bool once, bool held);
+  std::chrono::steady_clock::time_point not_before;  // waiting: the next try
+
+  // Takes over what came of a delivery. With `once` nobody waits for it to be finished. `held`: the spool has it.
+  void settle(const Delivery& delivery, const ShipOptions& options, bool held);
   void leave(std::string why);
 };
 

@@ -167,6 +167,7 @@ class Agent {
       if (item && item->accepted && !options_.verify && !options_.delete_source) {
         seen.state = Seen::State::accepted;
         ++shipped_.before;
+        shipped_.jobs.insert(item->job);
       }
     }
     if (seen.state == Seen::State::accepted) remove_accepted(file);
@@ -321,15 +322,16 @@ class Agent {
       if (entry.second.state != Seen::State::waiting || entry.second.rank != rank) continue;
       if (oldest == nullptr || is_older(entry.second.file, oldest->second.file)) oldest = &entry;
     }
-    if (oldest != nullptr) enqueue(oldest->first, oldest->second);
+    if (oldest != nullptr && Clock::now() >= oldest->second.not_before) enqueue(oldest->first, oldest->second);
   }
 
   void settle_down(Seen& seen, const Delivery& delivery) {
     using End = Delivery::End;
-    seen.settle(delivery, options_.once, access(ledger_.held_path(seen.file.stamp).c_str(), F_OK) == 0);
+    seen.settle(delivery, options_, access(ledger_.held_path(seen.file.stamp).c_str(), F_OK) == 0);
     if (delivery.end == End::accepted) {
       ++(delivery.bytes > 0 ? shipped_.files : shipped_.before);
       shipped_.bytes += delivery.bytes;
+      shipped_.jobs.insert(delivery.job);
     } else if (delivery.end == End::bad || delivery.end == End::left) {
       say(Severity::error, seen.file.path + ": " + delivery.reason);
     } else if (seen.state == Seen::State::watched && options_.once) {
@@ -347,6 +349,7 @@ class Agent {
     const std::lock_guard lock(mutex_);
     for (const std::string& reason : left_out_.last().empty) say(Severity::warning, reason);
     logs_.add_to(shipped_);
+    shipped_.jobs.erase("");  // of gatherers that do not say it
     left_out_.add_to(shipped_, seen_.empty() && shipped_.files + shipped_.before == 0);
     for (const auto& [key, seen] : seen_) {
       const std::string line = seen.file.path + ": " + (seen.reason.empty() ? "not finished" : seen.reason);

@@ -100,7 +100,8 @@ std::shared_ptr<const Settings> Endpoints::settings() const {
 }
 
 void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
-  const Context context{store_, lobby_, settings()->options.retention.age};
+  const auto held = settings();
+  const Context context{store_, lobby_, held->options.retention.age, held->options.deadlines};
   if (draining_) {
     Response response = problem(503, "the daemon is stopping");
     response.close = true;
@@ -204,6 +205,7 @@ Response Endpoints::page_of(const Call& call) const {
                   StragglerFigures::of_job(store_, *job),
                   says_something ? last_lines_of_log(store_, job->name) : "",
                   store_.report_files(job->name),
+                  store_.runs_of(std::string(name_of_run(job->name))),
                   series_of(job->name),
                   {}};
     if (sees_all_jobs(call.caller, Endpoint::page_job)) shown.runs = history_.runs_of(shown.series, kRunsOnPage);

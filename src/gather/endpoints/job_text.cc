@@ -136,8 +136,10 @@ const char* state_of(const JobState& job) {
   return job.ended ? "ended" : "receiving";
 }
 
-std::string job_json(const JobState& job, const std::string& verdict) {
-  return with_verdict(job, verdict).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+std::string job_json(const JobState& job, const std::string& verdict, const std::vector<std::string>& runs) {
+  json out = with_verdict(job, verdict);
+  if (runs.size() > 1) out["runs"] = runs;
+  return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 std::string found_jobs_json(const std::vector<JobState>& jobs, const std::vector<std::string>& verdicts, size_t found,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "skewscope/protocol/names.h"
+
 namespace skewscope::gather {
 namespace {
 
@@ -64,7 +66,7 @@ bool has_scope(const TokenPayload& token, unsigned scope) { return (token.scopes
 
 // Within one job. A token for every job has no epoch: it ends with its expiry or its key.
 Decision within_job(const TokenPayload& token, const std::string& job, const JobFacts* known, unsigned scope) {
-  if (token.job != "*" && token.job != job) return Decision::unknown;
+  if (token.job != "*" && token.job != name_of_run(job)) return Decision::unknown;
   if (token.job != "*" && known != nullptr && token.epoch < known->epoch) return Decision::unauthenticated;
   return has_scope(token, scope) ? Decision::allow : Decision::forbidden;
 }
