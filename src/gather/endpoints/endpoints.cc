@@ -205,9 +205,9 @@ Response Endpoints::page_of(const Call& call) const {
                   StragglerFigures::of_job(store_, *job),
                   says_something ? last_lines_of_log(store_, job->name) : "",
                   store_.report_files(job->name),
-                  store_.runs_of(std::string(name_of_run(job->name))),
                   series_of(job->name),
                   {}};
+    shown.runs_of_name = store_.runs_of(std::string(name_of_run(job->name)));
     if (sees_all_jobs(call.caller, Endpoint::page_job)) shown.runs = history_.runs_of(shown.series, kRunsOnPage);
     return job_page(shown);
   }

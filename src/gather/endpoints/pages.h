@@ -35,11 +35,11 @@ Response nodes_page(const std::vector<NodeRecord>& nodes);
 struct JobPage {
   ShownJob job;
   Straggler straggler;
-  std::string report_log;                 // the last lines of it, where the newest report has failed
-  std::vector<Store::ReportFile> files;   // of the newest report
-  std::vector<std::string> runs_of_name;  // the first one first
+  std::string report_log;                // the last lines of it, where the newest report has failed
+  std::vector<Store::ReportFile> files;  // of the newest report
   std::string series;
-  std::vector<Run> runs;  // of the series, the newest first
+  std::vector<Run> runs;                       // of the series, the newest first
+  std::vector<std::string> runs_of_name = {};  // jobs, the first one first
 };
 Response job_page(const JobPage& shown);
 Response login_page(bool refused);
