@@ -26,10 +26,10 @@ struct Item {
   bool accepted = false;
   int64_t accepted_at = 0;       // Unix seconds
   std::optional<Digest> sha256;  // of what is sent
-  std::string job;               // which run of the job's name has it; "": not known
   std::string upload;            // path of the upload on the gatherer; "": none
   uint64_t offset = 0;           // durable there
   int tries = 0;
+  std::string job = "";  // which run of the job's name has it; "": not known
 };
 
 // A file of the state folder, its first `most` bytes; nullopt: none is there, or it is a link.
