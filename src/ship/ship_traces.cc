@@ -165,9 +165,7 @@ class Agent {
       seen.since = Clock::now();
       const auto item = ledger_.load(file.stamp);
       if (item && item->accepted && !options_.verify && !options_.delete_source) {
-        seen.state = Seen::State::accepted;
-        ++shipped_.before;
-        shipped_.jobs.insert(item->job);
+        settle_down(seen, {Delivery::End::accepted, "", 0, -1, item->job});
       }
     }
     if (seen.state == Seen::State::accepted) remove_accepted(file);

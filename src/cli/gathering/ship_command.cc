@@ -203,6 +203,7 @@ void add_ship_options(CLI::App& command, ShipCommandOptions& options) {
   command.footer(
       "Example:\n"
       "  skewscope ship traces/ --to https://head:7475 --job pretrain-7b --token-file token --once\n"
+      "A second run under a used name is job NAME~2 of the gatherer; the summary names the run that has the files.\n"
       "Exit code 0: everything is stored durably; 4: something is left or was refused, named on standard output.");
 }
 
