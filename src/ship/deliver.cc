@@ -269,7 +269,7 @@ class Delivering {
         case Sent::End::changed:
           return unreadable(held);
         case Sent::End::run_goes_on:
-          if (!w_.options.once) return later(sent.why);
+          if (!candidate_.last_try) return later(sent.why);
           [[fallthrough]];
         case Sent::End::refused:
           return {End::bad, sent.why.detail + (sent.why.status == kOtherFile ? hint() : "")};
@@ -288,8 +288,8 @@ class Delivering {
   Delivery later(const Reply& why) const {
     Delivery delivery{End::later, why.detail};
     delivery.again_in = std::min(*why.retry_after, kLongestRetryAfter);
-    w_.say(Severity::warning,
-           fmt::format("{}: {}; again in {} s", candidate_.path, why.detail, delivery.again_in.count()));
+    const std::string when = w_.options.once ? "after all others" : fmt::format("in {} s", delivery.again_in.count());
+    w_.say(Severity::warning, fmt::format("{}: {}; again {}", candidate_.path, why.detail, when));
     return delivery;
   }
 

@@ -16,6 +16,7 @@ namespace skewscope::ship {
 struct Candidate {
   std::string path;
   FileStamp stamp;
+  bool last_try = false;  // with --once: where the run of another file of its rank is not over, it is bad
 };
 
 struct Delivery {

@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace skewscope::ship {
+namespace {
+
+constexpr auto kLastTry = std::chrono::steady_clock::time_point::max();
+
+}  // namespace
 
 void Seen::settle(const Delivery& delivery, const ShipOptions& options, bool held) {
   using Outcome = Delivery::End;
@@ -29,6 +34,7 @@ void Seen::settle(const Delivery& delivery, const ShipOptions& options, bool hel
       return;
     case Outcome::later:
       state = now - since < options.give_up ? State::waiting : State::left;
+      if (options.once) not_before = kLastTry;
       return;
     case Outcome::not_now:
     case Outcome::unreadable:
@@ -43,6 +49,40 @@ void Seen::settle(const Delivery& delivery, const ShipOptions& options, bool hel
     case Outcome::stopped:
       return;
   }
+}
+
+// Newer files of a rank wait for the last try of an older one.
+bool all_decided(const SeenFiles& files) {
+  using State = Seen::State;
+  std::set<int> tried_last;
+  for (const auto& [key, seen] : files) {
+    if (seen.state == State::waiting && seen.not_before == kLastTry) tried_last.insert(seen.rank);
+  }
+  return std::none_of(files.begin(), files.end(), [&](const auto& entry) {
+    const Seen& seen = entry.second;
+    return seen.state == State::watched || seen.state == State::queued ||
+           (seen.state == State::waiting && tried_last.count(seen.rank) == 0);
+  });
+}
+
+std::vector<std::string> begin_last_tries(SeenFiles& files) {
+  std::vector<std::string> keys;
+  for (auto& [key, seen] : files) {
+    if (seen.state != Seen::State::waiting || seen.not_before != kLastTry) continue;
+    seen.file.last_try = true;
+    keys.push_back(key);
+  }
+  std::sort(keys.begin(), keys.end(),
+            [&](const auto& a, const auto& b) { return is_older(files.at(a).file, files.at(b).file); });
+  return keys;
+}
+
+std::set<int> waiting_ranks(const SeenFiles& files) {
+  std::set<int> ranks;
+  for (const auto& [key, seen] : files) {
+    if (seen.state == Seen::State::waiting) ranks.insert(seen.rank);
+  }
+  return ranks;
 }
 
 void Seen::leave(std::string why) {

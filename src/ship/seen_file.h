@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "deliver.h"
 #include "rank_claims.h"
@@ -24,12 +27,20 @@ struct Seen {
   int rank = -1;                                                    // once it is known
   std::optional<std::chrono::steady_clock::time_point> unreadable;  // the last try, if it was
 
-  std::chrono::steady_clock::time_point not_before;  // waiting: the next try
+  std::chrono::steady_clock::time_point not_before;  // waiting: the next try; max(): the last one
 
   // Takes over what came of a delivery. With `once` nobody waits for it to be finished. `held`: the spool has it.
   void settle(const Delivery& delivery, const ShipOptions& options, bool held);
   void leave(std::string why);
 };
+
+using SeenFiles = std::map<std::string, Seen>;  // by stamp
+
+// With --once: is there nothing to wait for but last tries?
+bool all_decided(const SeenFiles& files);
+// What is then to be tried once more, the oldest first: by now all else is there that this agent sends.
+std::vector<std::string> begin_last_tries(SeenFiles& files);
+std::set<int> waiting_ranks(const SeenFiles& files);
 
 // What the claim of a file's rank learns of its delivery.
 RankClaims::Verdict verdict_of(Delivery::End end, bool once);

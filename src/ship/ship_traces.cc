@@ -116,7 +116,7 @@ class Agent {
         next_look = now + kLook;
       }
       tell_progress(now);
-      if (options_.once && scanned && logs_.all_decided() && all_decided()) return remove_renamed();
+      if (options_.once && scanned && logs_.all_decided() && is_done()) return remove_renamed();
       if (now >= next_sweep) {
         ledger_.sweep(std::time(nullptr));
         next_sweep = now + kSweep;
@@ -151,7 +151,7 @@ class Agent {
       if (gone) claims_.forget(seen.file);
       entry = gone ? seen_.erase(entry) : std::next(entry);
     }
-    for (const int rank : waiting_ranks()) go_on_with(rank);
+    for (const int rank : waiting_ranks(seen_)) go_on_with(rank);
     next_scan_allowed_ = Clock::now() + kScanShare * (Clock::now() - began);
   }
 
@@ -245,13 +245,13 @@ class Agent {
     quiet_since_ = next_contact_;
   }
 
-  bool all_decided() {
+  // With --once. What the gatherer may take once all else is there is tried again before.
+  bool is_done() {
     const std::lock_guard lock(mutex_);
-    for (const auto& [key, seen] : seen_) {
-      using State = Seen::State;
-      if (seen.state == State::watched || seen.state == State::queued || seen.state == State::waiting) return false;
-    }
-    return true;
+    if (!all_decided(seen_)) return false;
+    const std::vector<std::string> last = begin_last_tries(seen_);
+    for (const std::string& key : last) enqueue(key, seen_.at(key));
+    return last.empty();
   }
 
   bool may_go_on() {
@@ -303,14 +303,6 @@ class Agent {
       const bool waits = delivery.end == Delivery::End::waits && claims_.must_wait(settled.rank, settled.file);
       if (settled.rank >= 0 && !waits) go_on_with(settled.rank);
     }
-  }
-
-  std::set<int> waiting_ranks() const {
-    std::set<int> ranks;
-    for (const auto& [key, seen] : seen_) {
-      if (seen.state == Seen::State::waiting) ranks.insert(seen.rank);
-    }
-    return ranks;
   }
 
   // The oldest file that waits for its rank's older ones: if there is one left, it will say so.
@@ -374,7 +366,7 @@ class Agent {
   uint64_t scan_ = 0;
   std::mutex say_mutex_, mutex_;  // mutex_: all below
   std::condition_variable wake_;
-  std::map<std::string, Seen> seen_;  // by stamp
+  SeenFiles seen_;
   std::deque<std::string> queue_;
   Clock::time_point next_contact_{};
   std::optional<Clock::time_point> quiet_since_;  // the last delivery's end

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from daemon import PROGRAM, Daemon, digest_of, key_file, minted
@@ -85,9 +86,10 @@ class Runs(unittest.TestCase):
     def test_two_whole_runs_of_two_agents_are_two_jobs_and_each_report_is_that_of_its_folder(self):
         self.start()
         for run, job in (("first", "train"), ("second", "train~2")):
-            for ranks in ((0, 1), (2, 3)):
-                shipped = self.ship(self.node(run, ranks))
-                self.assertEqual((shipped["job"], shipped["files"]), (job, 2))
+            nodes = [self.node(run, ranks) for ranks in ((0, 1), (2, 3))]
+            with ThreadPoolExecutor() as at_once:
+                for shipped in at_once.map(self.ship, nodes):
+                    self.assertEqual((shipped["job"], shipped["files"]), (job, 2))
             self.assertEqual(self.kept(job), {run: [0, 1, 2, 3]})
             subprocess.run([PROGRAM, "report", self.simulated / run, "-o", self.folder / job], check=True, capture_output=True)
             own, made = json.loads((self.folder / job / "report.json").read_text()), self.report(job)
@@ -139,6 +141,20 @@ class Runs(unittest.TestCase):
             agent.kill()
             agent.wait()
         self.assertEqual((self.kept("train"), self.kept("train~2")), ({"first": [0]}, {"second": [0]}))
+
+    def test_an_agent_that_finds_files_of_three_runs_in_one_folder_sends_them_as_three_runs(self):
+        self.start()
+        folder = self.folder / "all"
+        folder.mkdir()
+        for number, run in enumerate(("first", "second", "third")):
+            for rank in range(RANKS):
+                path = folder / f"rank{rank}_{run}.json"
+                shutil.copy(next((self.simulated / run).glob(f"rank{rank}_*")), path)
+                os.utime(path, (time.time() - 300 + 100 * number,) * 2)
+        shipped = self.ship(folder)
+        self.assertEqual((shipped["files"], shipped["jobs"], shipped["job"]), (12, ["train", "train~2", "train~3"], "train~3"))
+        for run, job in (("first", "train"), ("second", "train~2"), ("third", "train~3")):
+            self.assertEqual(self.kept(job), {run: [0, 1, 2, 3]})
 
     def test_uploads_whose_answer_was_lost_and_that_outlive_a_kill_stay_in_their_run(self):
         self.start()
