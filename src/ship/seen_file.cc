@@ -65,16 +65,16 @@ bool all_decided(const SeenFiles& files) {
   });
 }
 
-std::vector<std::string> begin_last_tries(SeenFiles& files) {
-  std::vector<std::string> keys;
-  for (auto& [key, seen] : files) {
+std::optional<std::string> begin_last_try(SeenFiles& files) {
+  SeenFiles::value_type* oldest = nullptr;
+  for (auto& entry : files) {
+    const Seen& seen = entry.second;
     if (seen.state != Seen::State::waiting || seen.not_before != kLastTry) continue;
-    seen.file.last_try = true;
-    keys.push_back(key);
+    if (oldest == nullptr || is_older(seen.file, oldest->second.file)) oldest = &entry;
   }
-  std::sort(keys.begin(), keys.end(),
-            [&](const auto& a, const auto& b) { return is_older(files.at(a).file, files.at(b).file); });
-  return keys;
+  if (oldest == nullptr) return std::nullopt;
+  oldest->second.file.last_try = true;
+  return oldest->first;
 }
 
 std::set<int> waiting_ranks(const SeenFiles& files) {

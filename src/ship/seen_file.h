@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "deliver.h"
 #include "rank_claims.h"
@@ -38,8 +37,8 @@ using SeenFiles = std::map<std::string, Seen>;  // by stamp
 
 // With --once: is there nothing to wait for but last tries?
 bool all_decided(const SeenFiles& files);
-// What is then to be tried once more, the oldest first: by now all else is there that this agent sends.
-std::vector<std::string> begin_last_tries(SeenFiles& files);
+// The oldest of these, if there is one: by now all that is older is there, as far as this agent sends it.
+std::optional<std::string> begin_last_try(SeenFiles& files);
 std::set<int> waiting_ranks(const SeenFiles& files);
 
 // What the claim of a file's rank learns of its delivery.

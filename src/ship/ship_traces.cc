@@ -249,9 +249,9 @@ class Agent {
   bool is_done() {
     const std::lock_guard lock(mutex_);
     if (!all_decided(seen_)) return false;
-    const std::vector<std::string> last = begin_last_tries(seen_);
-    for (const std::string& key : last) enqueue(key, seen_.at(key));
-    return last.empty();
+    const std::optional<std::string> last = begin_last_try(seen_);
+    if (last) enqueue(*last, seen_.at(*last));
+    return !last;
   }
 
   bool may_go_on() {
