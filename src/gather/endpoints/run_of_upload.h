@@ -7,17 +7,16 @@
 // Idea: the ranks of a capture write their files at about the same time, and a rank writes one file of it. Senders say
 // how old a file is, so that no clock but the daemon's counts.
 //   1. A file whose content the rank has in one of the runs is of that run: whatever is repeated changes nothing.
-//   2. A dump of a flight recorder, a file that is to replace another, and one of which nobody says when it was
-//   written,
-//      are of the newest run. Where that has other content of the rank, the last is of the next run, once the newest is
-//      over: it is whole, has ended, or its deadline has passed since its last byte.
-//   3. Else it is of the run in which files of its capture were written nearest to it, at most that run's deadline
-//   apart
-//      and not later than --deadline-after-end after it has ended. Where the rank has other content there, it is of the
-//      next run: if that run is over or is not the newest, or if the file was written after the other one had come,
-//      since the rank then has run again.
-//   4. Else the newest run gets it that lacks the capture and had not ended by then: captures of one run may be hours
-//      apart. Else it is of the next run.
+//   2. Of the newest run are dumps of flight recorders, a file that is to replace another, and one of which nobody says
+//      when it was written.
+//   3. Else it is of the run in which files of its capture were written nearest to it: at most that run's deadline
+//      apart, and not later than --deadline-after-end after its end. Where the rank has other content in an older run,
+//      that run is not it.
+//   4. Else it is of the newest run where that lacks the capture and had not ended by then: captures of one run may be
+//      hours apart. Else it is of the next run.
+// Where by 2 or 3 it would be of the newest run, and the rank has other content there, it is of the next run if the
+// newest is over (it is whole, has ended, or its deadline has passed since its last byte), or if the file was written
+// after the other one had come: the rank has run again. Else it is refused for now.
 // A log that grows is of the run in which it was begun, as are the lines of a process that takes its place (README.md).
 //
 // What this cannot tell apart: a run that begins again within the deadline of one that is not whole, where a rank comes
