@@ -55,7 +55,7 @@ class GrowingLogs {
   };
   // Of one run of the job's name: the gatherer says of which.
   struct Stream {
-    std::string job;  // ""; not known
+    std::string job;  // "": not known
     std::string upload;
     uint64_t offset = 0;
     std::vector<Source> sources;
