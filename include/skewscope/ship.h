@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,7 @@ struct ShipOptions : GathererConnection {
 
 struct Shipped {
   uint64_t files = 0, bytes = 0;     // accepted durably, digest equal; bytes as they were sent
+  std::set<std::string> jobs;        // the runs of the job's name that have them, as far as the gatherer said
   uint64_t before = 0;               // found accepted already, by an earlier run
   std::vector<std::string> planned;  // "FILE: rank R, SIZE" of what a dry run would send
   std::vector<std::string> bad;      // "FILE: why" of those that will never be finished or were refused for good

@@ -12,8 +12,9 @@ using namespace std::string_view_literals;
 
 constexpr size_t kLongestFilename = 255;
 
-std::optional<int> whole_number(std::string_view text, int least, int most) {
-  int value = 0;
+template <class Number>
+std::optional<Number> whole_number(std::string_view text, Number least, Number most) {
+  Number value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = error == std::errc() && end == text.data() + text.size() && text.front() != '-';
   return whole && value >= least && value <= most ? std::optional(value) : std::nullopt;
@@ -52,6 +53,10 @@ const char* take(UploadMetadata& metadata, std::string_view key, const std::stri
     metadata.sha256 = digest_from_hex(value);
     return metadata.sha256 ? nullptr : "sha256 is not 64 hexadecimal digits";
   }
+  if (key == "age") {
+    metadata.age_s = whole_number<int64_t>(value, 0, kLongestAge_s);
+    return metadata.age_s ? nullptr : "age is no number of seconds";
+  }
   if (key == "replace") metadata.replace = value == "1" || value == "true";
   if (key == "grows") metadata.grows = value == "1" || value == "true";
   return nullptr;
@@ -66,6 +71,7 @@ std::string encode(const UploadMetadata& metadata) {
   if (!metadata.filename.empty()) out += ",filename " + base64(metadata.filename);
   if (metadata.sha256) out += ",sha256 " + base64(hex(*metadata.sha256));
   if (metadata.world_size) out += ",world_size " + base64(std::to_string(*metadata.world_size));
+  if (metadata.age_s) out += ",age " + base64(std::to_string(*metadata.age_s));
   if (metadata.replace) out += ",replace " + base64("1");
   if (metadata.grows) out += ",grows " + base64("1");
   return out;

@@ -31,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 using End = Delivery::End;
 
 constexpr size_t kLongestFilename = 255;
-constexpr int kConflict = 409;
+constexpr int kOtherFile = 409;
 constexpr uint64_t kDigestOfNothing = 1 << 20;  // more than an empty trace's
 
 class Descriptor {
@@ -70,7 +70,7 @@ class Delivering {
 
   Delivery run() {
     const HeldFile held(candidate_.path, w_.ledger.held_path(candidate_.stamp), candidate_.stamp);
-    if (held.state() == HeldFile::State::absent && was_accepted()) return {End::accepted, "", 0};
+    if (held.state() == HeldFile::State::absent && was_accepted()) return {End::accepted, "", 0, -1, ""};
     if (held.state() != HeldFile::State::held) return of_state(held);
     Delivery delivery = deliver(held);
     delivery.rank = rank_;
@@ -85,7 +85,7 @@ class Delivering {
     item_ = w_.ledger.load(candidate_.stamp).value_or(Item{});
     item_.path = candidate_.path;
     item_.stamp = candidate_.stamp;
-    if (item_.accepted && !w_.options.verify && !w_.options.delete_source) return {End::accepted, "", 0};
+    if (item_.accepted && !w_.options.verify && !w_.options.delete_source) return {End::accepted, "", 0, -1, item_.job};
     if (item_.accepted) {  // the gatherer says at creation whether it has it still
       item_.accepted = false;
       item_.upload.clear();
@@ -258,7 +258,8 @@ class Delivering {
                       backoff_.progressed();
                       w_.outage.over();
                     },
-                    [&] { save(); }};
+                    [&] { save(); },
+                    is_dump(metadata_.capture) ? std::function<int64_t()>() : [&] { return age_s(); }};
     for (;;) {
       ++item_.tries;
       const Sent sent = send(sending, item_);
@@ -268,12 +269,29 @@ class Delivering {
           return accepted();
         case Sent::End::changed:
           return unreadable(held);
+        case Sent::End::run_goes_on:
+          if (!candidate_.last_try) return later(sent.why);
+          [[fallthrough]];
         case Sent::End::refused:
-          return {End::bad, sent.why.detail + (sent.why.status == kConflict ? hint() : "")};
+          return {End::bad, sent.why.detail + (sent.why.status == kOtherFile ? hint() : "")};
         case Sent::End::wait:
           if (!pause(sent.why)) return w_.go_on() ? Delivery{End::left, "given up: " + words_of(sent.why)} : Delivery{};
       }
     }
+  }
+
+  // As the clock of this node says, which need not be right, and the file's folder has it.
+  int64_t age_s() const {
+    constexpr int64_t kNsPerSecond = 1'000'000'000;
+    return std::clamp<int64_t>(std::time(nullptr) - candidate_.stamp.mtime_ns / kNsPerSecond, 0, kLongestAge_s);
+  }
+
+  Delivery later(const Reply& why) const {
+    Delivery delivery{End::later, why.detail};
+    delivery.again_in = std::min(*why.retry_after, kLongestRetryAfter);
+    const std::string when = w_.options.once ? "after all others" : fmt::format("in {} s", delivery.again_in.count());
+    w_.say(Severity::warning, fmt::format("{}: {}; again {}", candidate_.path, why.detail, when));
+    return delivery;
   }
 
   std::string words_of(const Reply& why) const {
@@ -304,7 +322,7 @@ class Delivering {
     w_.say(Severity::info,
            fmt::format("{}: {}rank {}, {}, accepted", candidate_.path, is_dump(metadata_.capture) ? "dump of " : "",
                        metadata_.rank, human_bytes(static_cast<int64_t>(payload_->size()))));
-    return {End::accepted, "", payload_->size()};
+    return {End::accepted, "", payload_->size(), -1, item_.job};
   }
 
   // False: there is no time left for it.

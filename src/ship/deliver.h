@@ -16,6 +16,7 @@ namespace skewscope::ship {
 struct Candidate {
   std::string path;
   FileStamp stamp;
+  bool last_try = false;  // with --once: where the run of another file of its rank is not over, it is bad
 };
 
 struct Delivery {
@@ -24,6 +25,7 @@ struct Delivery {
     unfinished,  // empty, cut: may become whole, but then with another stamp
     not_now,     // somebody writes to it, another agent has it, it changed
     waits,       // until what is older of its rank has been dealt with
+    later,       // again after `again_in`: the gatherer has another file of its rank, whose run is not over
     unreadable,  // for want of memory, descriptors or a disk, which may pass
     bad,         // never
     left,        // given up
@@ -31,8 +33,10 @@ struct Delivery {
   };
   End end = End::stopped;
   std::string reason;
-  uint64_t bytes = 0;  // as sent; 0 and accepted: it was before
-  int rank = -1;       // where it is known
+  uint64_t bytes = 0;    // as sent; 0 and accepted: it was before
+  int rank = -1;         // where it is known
+  std::string job = "";  // accepted: which run of the job's name has it; "": not known
+  std::chrono::seconds again_in{};
 };
 
 enum class Claim {

@@ -9,8 +9,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
@@ -18,15 +18,14 @@
 #include "skewscope/base/named_host.h"
 #include "skewscope/base/whole_file.h"
 #include "skewscope/ingest/whole_trace.h"
+#include "skewscope/protocol/names.h"
 
 namespace skewscope::ship {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 using Moment = std::chrono::steady_clock;
 
-constexpr const char* kLogSchema = "skewscope.ship-log/1";
 constexpr size_t kLogHead = 4 << 10, kLogTail = 4 << 10, kLogBlock = 1 << 20;
 constexpr size_t kIdentifyBytes = 4 << 20;  // in which a rank's communicators are named
 constexpr std::chrono::milliseconds kNap{50};
@@ -75,6 +74,15 @@ std::optional<Digest> digest_of_first(int file, uint64_t bytes) {
     at += block.size();
   }
   return digest.digest();
+}
+
+// Since it was begun; nullopt: its file system does not say when that was.
+std::optional<int64_t> age_of(int file) {
+  struct statx status {};
+  if (statx(file, "", AT_EMPTY_PATH, STATX_BTIME, &status) != 0 || (status.stx_mask & STATX_BTIME) == 0) {
+    return std::nullopt;
+  }
+  return std::clamp<int64_t>(std::time(nullptr) - status.stx_btime.tv_sec, 0, kLongestAge_s);
 }
 
 // Whole lines alone: what is behind the last one is still being written.
@@ -184,16 +192,24 @@ GrowingLogs::Step GrowingLogs::look_at(const Key& key, Log& log, Client& client,
     return Step::failed;
   }
   if (log.rank < 0 && !identify(file.number(), log, go_on)) return Step::failed;
-  Stream& stream = streams_[log.rank];
-  if (stream.metadata.job.empty()) {
-    stream.metadata = log.metadata;
-    load(stream);
-  }
-  if (!stream.in_step) {
-    const Step met = meet_gatherer(file.number(), key, log, stream, client);
+  std::optional<StreamKey> of = stream_of(log.rank, key);
+  if (!of || !streams_.at(*of).in_step) {
+    const Step met = meet_gatherer(file.number(), key, log, of, client);
     if (met != Step::sent) return met;
   }
-  return send_some(file.number(), key, log, stream, client);
+  return send_some(file.number(), key, log, *of, client);
+}
+
+// That which has it, the newest.
+std::optional<GrowingLogs::StreamKey> GrowingLogs::stream_of(int rank, const Key& key) {
+  if (loaded_.insert(rank).second) load(rank);
+  for (auto of = streams_.rbegin(); of != streams_.rend(); ++of) {
+    const std::vector<Source>& sources = of->second.sources;
+    const bool has_it = std::any_of(sources.begin(), sources.end(),
+                                    [&](const Source& one) { return Key(one.device, one.inode) == key; });
+    if (of->first.first == rank && has_it) return of->first;
+  }
+  return std::nullopt;
 }
 
 // By its first whole lines, which say whose process it is.
@@ -240,9 +256,13 @@ GrowingLogs::Step GrowingLogs::failed(Log& log, const Reply& reply) {
   return Step::failed;
 }
 
-// Where the gatherer's log of this rank is; the piece under way is then there, or a part of it, or nothing.
-GrowingLogs::Step GrowingLogs::meet_gatherer(int file, const Key& key, Log& log, Stream& stream, Client& client) {
-  const Reply reply = client.create_log(stream.metadata);
+// Where the gatherer's log of this rank is, and of which run, as it tells from when this file was begun; the piece
+// under way is then there, or a part of it, or nothing.
+GrowingLogs::Step GrowingLogs::meet_gatherer(int file, const Key& key, Log& log, std::optional<StreamKey>& of,
+                                             Client& client) {
+  UploadMetadata metadata = log.metadata;
+  metadata.age_s = age_of(file);
+  const Reply reply = client.create_log(metadata);
   const Advice advice = advise(reply.status, About::creation);
   if (advice != Advice::go_on) {
     failed(log, reply);
@@ -255,10 +275,13 @@ GrowingLogs::Step GrowingLogs::meet_gatherer(int file, const Key& key, Log& log,
     log.reason = "the gatherer answered without a location for the log";
     return Step::failed;
   }
+  of = {log.rank, number_of_run(reply.job)};
+  Stream& stream = streams_[*of];
   const uint64_t ahead = *reply.offset - std::min(*reply.offset, stream.offset);
   const uint64_t most = stream.under_way ? stream.under_way->bytes : 0;
   const bool known = stream.upload == *path && *reply.offset >= stream.offset && ahead <= most;
   stream.upload = *path;
+  stream.job = reply.job;
   if (known && stream.under_way) {
     Source& source = stream.sources.at(stream.under_way->source);
     source.sent += ahead;
@@ -271,7 +294,7 @@ GrowingLogs::Step GrowingLogs::meet_gatherer(int file, const Key& key, Log& log,
   stream.offset = *reply.offset;
   stream.under_way.reset();
   stream.in_step = true;
-  save(stream);
+  save(*of, stream);
   return Step::sent;
 }
 
@@ -284,7 +307,8 @@ bool GrowingLogs::adopt(int file, const Key& key, Stream& stream, const Reply& r
   return true;
 }
 
-GrowingLogs::Step GrowingLogs::send_some(int file, const Key& key, Log& log, Stream& stream, Client& client) {
+GrowingLogs::Step GrowingLogs::send_some(int file, const Key& key, Log& log, const StreamKey& of, Client& client) {
+  Stream& stream = streams_.at(of);
   const auto found = std::find_if(stream.sources.begin(), stream.sources.end(),
                                   [&](const Source& one) { return Key(one.device, one.inode) == key; });
   const size_t index = static_cast<size_t>(found - stream.sources.begin());
@@ -302,7 +326,7 @@ GrowingLogs::Step GrowingLogs::send_some(int file, const Key& key, Log& log, Str
   piece.sha256 = sha256(piece.bytes);
   const std::string tail = tail_before(file, source.sent + piece.size);
   stream.under_way = {index, piece.size, tail};
-  save(stream);
+  save(of, stream);
   const Reply reply = client.append_log(stream.upload, piece);
   const bool all = advise(reply.status, About::upload) == Advice::go_on && reply.offset == piece.begin + piece.size;
   if (!all) {
@@ -316,7 +340,8 @@ GrowingLogs::Step GrowingLogs::send_some(int file, const Key& key, Log& log, Str
   stream.offset += piece.size;
   stream.under_way.reset();
   log.bytes += piece.size;
-  save(stream);
+  log.job = stream.job;
+  save(of, stream);
   return Step::sent;
 }
 
@@ -339,51 +364,7 @@ void GrowingLogs::add_to(Shipped& shipped) const {
       ++(log.bytes > 0 ? shipped.files : shipped.before);
     }
     shipped.bytes += log.bytes;
-  }
-}
-
-std::string GrowingLogs::state_path(int rank) const {
-  return state_directory_.empty() ? "" : fmt::format("{}/logs/{}-{}.json", state_directory_, target_, rank);
-}
-
-void GrowingLogs::save(const Stream& stream) const {
-  const std::string path = state_path(stream.metadata.rank);
-  if (path.empty()) return;
-  Json json = {
-      {"schema", kLogSchema}, {"upload", stream.upload}, {"offset", stream.offset}, {"sources", Json::array()}};
-  for (const Source& source : stream.sources) {
-    json["sources"].push_back(
-        {{"device", source.device}, {"inode", source.inode}, {"sent", source.sent}, {"tail", source.tail}});
-  }
-  if (const auto& piece = stream.under_way) {
-    json["under_way"] = {{"source", piece->source}, {"bytes", piece->bytes}, {"tail", piece->tail}};
-  }
-  static_cast<void>(write_whole_file(json.dump(1) + "\n", path, true, 0600).ok());  // then the gatherer's digest tells
-}
-
-void GrowingLogs::load(Stream& stream) const {
-  const std::string path = state_path(stream.metadata.rank);
-  const OpenFile file(path.empty() ? -1 : open_log(path));
-  const Json json = Json::parse(bytes_at(file.number(), 0, kLogBlock), nullptr, false);
-  if (!json.is_object()) return;
-  try {
-    if (json.at("schema") != kLogSchema) return;
-    Stream read;
-    read.metadata = stream.metadata;
-    read.upload = json.at("upload").get<std::string>();
-    read.offset = json.at("offset").get<uint64_t>();
-    for (const Json& source : json.at("sources")) {
-      read.sources.push_back({source.at("device").get<uint64_t>(), source.at("inode").get<uint64_t>(),
-                              source.at("sent").get<uint64_t>(), source.at("tail").get<std::string>()});
-    }
-    if (json.contains("under_way")) {
-      const Json& piece = json.at("under_way");
-      read.under_way = {piece.at("source").get<size_t>(), piece.at("bytes").get<uint64_t>(),
-                        piece.at("tail").get<std::string>()};
-      if (read.under_way->source >= read.sources.size()) return;
-    }
-    stream = std::move(read);
-  } catch (const Json::exception&) {  // another version's, or damaged
+    if (!log.job.empty()) shipped.jobs.insert(log.job);
   }
 }
 

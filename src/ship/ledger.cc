@@ -20,17 +20,6 @@ constexpr const char* kSchema = "skewscope.ship-item/1";
 constexpr const char* kAside = ".aside";
 constexpr size_t kLargestFile = 64 << 10;
 
-std::optional<std::string> read_small(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (descriptor < 0) return std::nullopt;
-  std::string text(kLargestFile, '\0');
-  const ssize_t got = read(descriptor, text.data(), text.size());
-  close(descriptor);
-  if (got < 0) return std::nullopt;
-  text.resize(static_cast<size_t>(got));
-  return text;
-}
-
 Json json_of(const Item& item) {
   return {{"schema", kSchema},
           {"path", item.path},
@@ -41,6 +30,7 @@ Json json_of(const Item& item) {
           {"accepted", item.accepted},
           {"accepted_at", item.accepted_at},
           {"sha256", item.sha256 ? hex(*item.sha256) : ""},
+          {"job", item.job},
           {"upload", item.upload},
           {"offset", item.offset},
           {"tries", item.tries}};
@@ -58,6 +48,7 @@ std::optional<Item> item_of(const std::string& text) {
     item.accepted = json.at("accepted").get<bool>();
     item.accepted_at = json.at("accepted_at").get<int64_t>();
     item.sha256 = digest_from_hex(json.at("sha256").get<std::string>());
+    item.job = json.value("job", "");
     item.upload = json.at("upload").get<std::string>();
     item.offset = json.at("offset").get<uint64_t>();
     item.tries = json.at("tries").get<int>();
@@ -73,6 +64,17 @@ bool lies_there(const Item& item) {
 }
 
 }  // namespace
+
+std::optional<std::string> read_small(const std::string& path, size_t most) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return std::nullopt;
+  std::string text(most, '\0');
+  const ssize_t got = read(descriptor, text.data(), text.size());
+  close(descriptor);
+  if (got < 0) return std::nullopt;
+  text.resize(static_cast<size_t>(got));
+  return text;
+}
 
 Ledger::Ledger(std::string directory, const std::string& target)
     : directory_(std::move(directory)), target_(hex(sha256(target)).substr(0, 12)) {}
@@ -91,7 +93,7 @@ std::string Ledger::digest_folder(const FileStamp& stamp) const { return directo
 
 std::optional<Item> Ledger::load(const FileStamp& stamp) const {
   if (directory_.empty()) return std::nullopt;
-  const auto text = read_small(directory_ + "/items/" + key(stamp) + ".json");
+  const auto text = read_small(directory_ + "/items/" + key(stamp) + ".json", kLargestFile);
   if (!text) return std::nullopt;
   std::optional<Item> item = item_of(*text);
   return item && item->stamp == stamp ? item : std::nullopt;
@@ -110,7 +112,7 @@ std::map<std::string, Item> Ledger::items(const std::string& prefix) const {
        entry.increment(failed)) {
     const fs::path& path = entry->path();
     if (path.extension() != ".json" || path.stem().string().rfind(prefix, 0) != 0) continue;
-    const auto text = read_small(path.string());
+    const auto text = read_small(path.string(), kLargestFile);
     if (auto item = text ? item_of(*text) : std::nullopt) found.emplace(path.stem().string(), std::move(*item));
   }
   return found;

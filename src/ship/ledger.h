@@ -8,6 +8,8 @@
 // KEY names target (gatherer, job, capture, form) and stamp: other content, or another gatherer, is another item.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,7 +29,11 @@ struct Item {
   std::string upload;            // path of the upload on the gatherer; "": none
   uint64_t offset = 0;           // durable there
   int tries = 0;
+  std::string job = "";  // which run of the job's name has it; "": not known
 };
+
+// A file of the state folder, its first `most` bytes; nullopt: none is there, or it is a link.
+std::optional<std::string> read_small(const std::string& path, size_t most);
 
 inline constexpr int64_t kHeldAfterwards_s = 72 * 3600;
 

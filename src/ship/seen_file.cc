@@ -4,15 +4,22 @@
 #include <utility>
 
 namespace skewscope::ship {
+namespace {
 
-void Seen::settle(const Delivery& delivery, bool once, bool held) {
+constexpr auto kLastTry = std::chrono::steady_clock::time_point::max();
+
+}  // namespace
+
+void Seen::settle(const Delivery& delivery, const ShipOptions& options, bool held) {
   using Outcome = Delivery::End;
   const auto now = std::chrono::steady_clock::now();
   const bool cannot_be_read = delivery.end == Outcome::unreadable;
   if (cannot_be_read && !unreadable) since = now;  // patience begins
   at_work = false;
   rank = std::max(rank, delivery.rank);
-  spooled = (cannot_be_read || delivery.end == Outcome::waits) && held;
+  const bool comes_again = delivery.end == Outcome::waits || delivery.end == Outcome::later;
+  spooled = (cannot_be_read || comes_again) && held;
+  not_before = now + delivery.again_in;
   reason = delivery.reason;
   unreadable = cannot_be_read ? std::optional(now) : std::nullopt;
   switch (delivery.end) {
@@ -20,10 +27,14 @@ void Seen::settle(const Delivery& delivery, bool once, bool held) {
       state = State::accepted;
       return;
     case Outcome::unfinished:
-      state = once ? State::left : State::unfinished;
+      state = options.once ? State::left : State::unfinished;
       return;
     case Outcome::waits:
       state = State::waiting;
+      return;
+    case Outcome::later:
+      state = now - since < options.give_up ? State::waiting : State::left;
+      if (options.once) not_before = kLastTry;
       return;
     case Outcome::not_now:
     case Outcome::unreadable:
@@ -40,6 +51,40 @@ void Seen::settle(const Delivery& delivery, bool once, bool held) {
   }
 }
 
+// Newer files of a rank wait for the last try of an older one.
+bool all_decided(const SeenFiles& files) {
+  using State = Seen::State;
+  std::set<int> tried_last;
+  for (const auto& [key, seen] : files) {
+    if (seen.state == State::waiting && seen.not_before == kLastTry) tried_last.insert(seen.rank);
+  }
+  return std::none_of(files.begin(), files.end(), [&](const auto& entry) {
+    const Seen& seen = entry.second;
+    return seen.state == State::watched || seen.state == State::queued ||
+           (seen.state == State::waiting && tried_last.count(seen.rank) == 0);
+  });
+}
+
+std::optional<std::string> begin_last_try(SeenFiles& files) {
+  SeenFiles::value_type* oldest = nullptr;
+  for (auto& entry : files) {
+    const Seen& seen = entry.second;
+    if (seen.state != Seen::State::waiting || seen.not_before != kLastTry) continue;
+    if (oldest == nullptr || is_older(seen.file, oldest->second.file)) oldest = &entry;
+  }
+  if (oldest == nullptr) return std::nullopt;
+  oldest->second.file.last_try = true;
+  return oldest->first;
+}
+
+std::set<int> waiting_ranks(const SeenFiles& files) {
+  std::set<int> ranks;
+  for (const auto& [key, seen] : files) {
+    if (seen.state == Seen::State::waiting) ranks.insert(seen.rank);
+  }
+  return ranks;
+}
+
 void Seen::leave(std::string why) {
   state = State::left;
   reason = std::move(why);
@@ -48,7 +93,8 @@ void Seen::leave(std::string why) {
 RankClaims::Verdict verdict_of(Delivery::End end, bool once) {
   using Verdict = RankClaims::Verdict;
   if (end == Delivery::End::accepted) return Verdict::accepted;
-  const bool comes_again = end == Delivery::End::waits || (end == Delivery::End::unreadable && !once);
+  const bool comes_again =
+      end == Delivery::End::waits || end == Delivery::End::later || (end == Delivery::End::unreadable && !once);
   return comes_again ? Verdict::undecided : Verdict::not_accepted;
 }
 

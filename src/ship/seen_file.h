@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "deliver.h"
@@ -26,10 +28,20 @@ struct Seen {
   int rank = -1;                                                    // once it is known
   std::optional<std::chrono::steady_clock::time_point> unreadable;  // the last try, if it was
 
-  // Takes over what came of a delivery. `once`: nobody waits for it to be finished. `held`: the spool has it.
-  void settle(const Delivery& delivery, bool once, bool held);
+  std::chrono::steady_clock::time_point not_before;  // waiting: the next try; max(): the last one
+
+  // Takes over what came of a delivery. With `once` nobody waits for it to be finished. `held`: the spool has it.
+  void settle(const Delivery& delivery, const ShipOptions& options, bool held);
   void leave(std::string why);
 };
+
+using SeenFiles = std::map<std::string, Seen>;  // by stamp
+
+// With --once: is there nothing to wait for but last tries?
+bool all_decided(const SeenFiles& files);
+// The oldest of these, if there is one: by now all that is older is there, as far as this agent sends it.
+std::optional<std::string> begin_last_try(SeenFiles& files);
+std::set<int> waiting_ranks(const SeenFiles& files);
 
 // What the claim of a file's rank learns of its delivery.
 RankClaims::Verdict verdict_of(Delivery::End end, bool once);

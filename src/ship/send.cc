@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kMostWrongDigests = 3;
 constexpr int kMostConflicts = 4;
+constexpr int kConflict = 409;
 constexpr const char* kOtherContent =
     "has a different file for this rank (--replace replaces it, --capture keeps both)";
 
@@ -30,7 +31,13 @@ class Dialog {
 
  private:
   std::optional<Sent> create() {
-    const Reply reply = s_.client.create(s_.payload.size(), s_.metadata);
+    UploadMetadata metadata = s_.metadata;
+    if (s_.age_s) metadata.age_s = s_.age_s();
+    const Reply reply = s_.client.create(s_.payload.size(), metadata);
+    if (!reply.job.empty()) item_.job = reply.job;
+    if (reply.status == kConflict && reply.retry_after) {
+      return Sent{Sent::End::run_goes_on, with_reason(reply, kOtherContent)};
+    }
     if (advise(reply.status, About::creation) != Advice::go_on) return stop(reply, About::creation);
     if (is_complete(reply)) return Sent{Sent::End::accepted, reply};
     const auto path = upload_path(reply.location, s_.client.base());
@@ -110,7 +117,7 @@ class Dialog {
     if (++s_.conflicts == 1) return std::nullopt;
     if (s_.conflicts < kMostConflicts) return wait(reply, "");
     s_.conflicts = 0;
-    const bool content = reply.status == 409;
+    const bool content = reply.status == kConflict;
     forget();
     return content ? refused(reply, kOtherContent) : wrong_digest(reply);
   }
@@ -129,7 +136,7 @@ class Dialog {
   Sent stop(const Reply& reply, About about) {
     if (is_about_token(reply.status, about)) return untrusted(reply);
     if (advise(reply.status, about) != Advice::refuse) return wait(reply, "");
-    return refused(reply, reply.status == 409 ? kOtherContent : "");
+    return refused(reply, reply.status == kConflict ? kOtherContent : "");
   }
 
   static Sent untrusted(Reply reply) {

@@ -16,14 +16,16 @@ struct Sending {
   const UploadMetadata& metadata;
   std::function<bool()> unchanged;  // the file is what the payload was made of
   std::function<void(uint64_t offset)> progressed;
-  std::function<void()> save;  // the item
-  int wrong_digests = 0;       // times the gatherer ended with another digest
-  int conflicts = 0;           // 409 and 460, without progress
-  uint64_t furthest = 0;       // offset: what is behind it is progress
+  std::function<void()> save;      // the item
+  std::function<int64_t()> age_s;  // of the file's content, now; none: it does not matter
+  int wrong_digests = 0;           // times the gatherer ended with another digest
+  int conflicts = 0;               // 409 and 460, without progress
+  uint64_t furthest = 0;           // offset: what is behind it is progress
 };
 
 struct Sent {
-  enum class End { accepted, wait, refused, changed };
+  // run_goes_on: the gatherer has another file of the rank, and takes this one once the run of that one is over.
+  enum class End { accepted, wait, refused, changed, run_goes_on };
   End end = End::wait;
   Reply why;  // the answer that stopped it; `detail` says it in words
 };

@@ -118,7 +118,7 @@ class Agent {
         next_look = now + kLook;
       }
       tell_progress(now);
-      if (options_.once && scanned && logs_.all_decided() && all_decided()) return remove_renamed();
+      if (options_.once && scanned && logs_.all_decided() && is_done()) return remove_renamed();
       if (now >= next_sweep) {
         ledger_.sweep(std::time(nullptr));
         next_sweep = now + kSweep;
@@ -162,7 +162,7 @@ class Agent {
       if (gone) claims_.forget(seen.file);
       entry = gone ? seen_.erase(entry) : std::next(entry);
     }
-    for (const int rank : waiting_ranks()) go_on_with(rank);
+    for (const int rank : waiting_ranks(seen_)) go_on_with(rank);
     next_scan_allowed_ = Clock::now() + kScanShare * (Clock::now() - began);
   }
 
@@ -176,9 +176,7 @@ class Agent {
       seen.since = Clock::now();
       const auto item = ledger_.load(file.stamp);
       if (item && item->accepted && !options_.verify && !options_.delete_source) {
-        seen.state = Seen::State::accepted;
-        seen.before = true;
-        ++shipped_.before;
+        settle_down(seen, {Delivery::End::accepted, "", 0, -1, item->job});
       }
     }
     if (seen.state == Seen::State::accepted) remove_accepted(file);
@@ -258,13 +256,13 @@ class Agent {
     quiet_since_ = next_contact_;
   }
 
-  bool all_decided() {
+  // With --once. What the gatherer may take once all else is there is tried again before.
+  bool is_done() {
     const std::lock_guard lock(mutex_);
-    for (const auto& [key, seen] : seen_) {
-      using State = Seen::State;
-      if (seen.state == State::watched || seen.state == State::queued || seen.state == State::waiting) return false;
-    }
-    return true;
+    if (!all_decided(seen_)) return false;
+    const std::optional<std::string> last = begin_last_try(seen_);
+    if (last) enqueue(*last, seen_.at(*last));
+    return !last;
   }
 
   bool may_go_on() {
@@ -323,14 +321,6 @@ class Agent {
     }
   }
 
-  std::set<int> waiting_ranks() const {
-    std::set<int> ranks;
-    for (const auto& [key, seen] : seen_) {
-      if (seen.state == Seen::State::waiting) ranks.insert(seen.rank);
-    }
-    return ranks;
-  }
-
   // The oldest file that waits for its rank's older ones: if there is one left, it will say so.
   void go_on_with(int rank) {
     std::pair<const std::string, Seen>* oldest = nullptr;
@@ -338,16 +328,17 @@ class Agent {
       if (entry.second.state != Seen::State::waiting || entry.second.rank != rank) continue;
       if (oldest == nullptr || is_older(entry.second.file, oldest->second.file)) oldest = &entry;
     }
-    if (oldest != nullptr) enqueue(oldest->first, oldest->second);
+    if (oldest != nullptr && Clock::now() >= oldest->second.not_before) enqueue(oldest->first, oldest->second);
   }
 
   void settle_down(Seen& seen, const Delivery& delivery) {
     using End = Delivery::End;
-    seen.settle(delivery, options_.once, access(ledger_.held_path(seen.file.stamp).c_str(), F_OK) == 0);
+    seen.settle(delivery, options_, access(ledger_.held_path(seen.file.stamp).c_str(), F_OK) == 0);
     if (delivery.end == End::accepted) {
       seen.before = delivery.bytes == 0;
       ++(delivery.bytes > 0 ? shipped_.files : shipped_.before);
       shipped_.bytes += delivery.bytes;
+      shipped_.jobs.insert(delivery.job);
     } else if (delivery.end == End::bad || delivery.end == End::left) {
       say(Severity::error, seen.file.path + ": " + delivery.reason);
     } else if (seen.state == Seen::State::watched && options_.once) {
@@ -365,6 +356,7 @@ class Agent {
     const std::lock_guard lock(mutex_);
     for (const std::string& reason : left_out_.last().empty) say(Severity::warning, reason);
     logs_.add_to(shipped_);
+    shipped_.jobs.erase("");  // of gatherers that do not say it
     left_out_.add_to(shipped_, seen_.empty() && shipped_.files + shipped_.before == 0);
     for (const auto& [key, seen] : seen_) {
       const std::string line = seen.file.path + ": " + (seen.reason.empty() ? "not finished" : seen.reason);
@@ -391,7 +383,7 @@ class Agent {
   uint64_t scan_ = 0;
   std::mutex say_mutex_, mutex_;  // mutex_: all below
   std::condition_variable wake_;
-  std::map<std::string, Seen> seen_;  // by stamp
+  SeenFiles seen_;
   std::deque<std::string> queue_;
   Clock::time_point next_contact_{};
   std::optional<Clock::time_point> quiet_since_;  // the last delivery's end

@@ -20,7 +20,7 @@ bool is_plain(const std::string& text) {
 }
 
 void check(const Request& request) {
-  require(request.job.empty() || is_name(request.job));
+  require(request.job.empty() || is_job(request.job));
   require(request.upload_id.empty() || request.upload_id.size() == 32);
   require(request.rank >= 0 && request.rank < kMostRanks);
   require(request.capture >= 0 && request.capture <= kMostCaptures);

@@ -95,7 +95,7 @@ class Away:
     async def meet(self, reader, writer):
         try:
             head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)).decode()
-            upload = re.search(r"(?i)upload-metadata: (.*)", head).group(1)
+            upload = re.sub(",age [^,]*", "", re.search(r"(?i)upload-metadata: (.*)", head).group(1))  # but for its age
             if CROWD not in upload:
                 self.failures[upload] = self.failures.get(upload, 0) + 1
             writer.transport.abort()

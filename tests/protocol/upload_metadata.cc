@@ -58,6 +58,8 @@ TEST_CASE("metadata that says nothing usable is refused, without being echoed") 
   CHECK(problem_of(pair("job", "j") + "," + pair("ranks", "9") + "," + pair("rank", "1048570")) ==
         "ranks is no valid number");
   CHECK(problem_of(good + "," + pair("capture", "100000000")) == "capture is no valid number");
+  CHECK(problem_of(good + "," + pair("age", "-1")) == "age is no number of seconds");
+  CHECK(problem_of(pair("job", "train~2") + "," + pair("rank", "0")) == "job is no valid name");
   CHECK(problem_of(good + "," + pair("sha256", "abc")) == "sha256 is not 64 hexadecimal digits");
   CHECK(problem_of(good + "," + pair("filename", std::string(256, 'x'))) == "filename is too long");
 }
@@ -70,6 +72,20 @@ TEST_CASE("a name is a plain file name of at most 64 characters") {
   }
   CHECK(is_name(std::string(64, 'a')));
   CHECK(!is_name(std::string(65, 'a')));
+}
+
+TEST_CASE("a job is a name or a later run of one, which has no other spelling") {
+  for (const char* job : {"a", "a~2", "job-1_2.3~10", "a~999999"}) CHECK(is_job(job));
+  for (const char* job :
+       {"", "~2", "a~", "a~0", "a~1", "a~02", "a~-2", "a~2x", "a~2~3", "a~1000000", "a..b~2", "a/b~2"}) {
+    INFO(job);
+    CHECK_FALSE(is_job(job));
+  }
+  CHECK_FALSE(is_name("a~2"));
+  CHECK(is_job(run_of(std::string(64, 'a'), kMostRunNumber)));
+  CHECK((run_of("a", 1) == "a" && run_of("a", 12) == "a~12"));
+  CHECK((name_of_run("a~12") == "a" && name_of_run("a") == "a"));
+  CHECK((number_of_run("a~12") == 12 && number_of_run("a") == 1));
 }
 
 TEST_CASE("the first bytes of a file say what it is called") {

@@ -27,6 +27,12 @@ TEST_CASE("the answer after 100 Continue is the answer") {
   CHECK_FALSE(reply.digest);
 }
 
+TEST_CASE("an answer names a run of the job's name as the gatherer has it or none") {
+  const auto job = [](const std::string& text) { return read({"HTTP/1.1 201 Created", "skewscope-job: " + text}).job; };
+  CHECK((job("train") == "train" && job("train~2") == "train~2"));
+  for (const char* text : {"", "train~", "train~1", "../train", "a b", "train~2/x"}) CHECK(job(text).empty());
+}
+
 TEST_CASE("numbers that are none are not there") {
   for (const char* text : {"", "-1", "+1", " ", "1 2", "1,1", "0x10", "1e3", "18446744073709551616"}) {
     INFO(text);

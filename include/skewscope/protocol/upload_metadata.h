@@ -1,6 +1,7 @@
 // Upload-Metadata of tus 1.0: "key base64,key base64,..."; skewscope's keys and their bounds.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@ struct UploadMetadata {
   std::optional<Digest> sha256;
   std::optional<int> world_size;  // 1..kMostRanks
   bool replace = false;           // other content than the file that is there is wanted
+  std::optional<int64_t> age_s;   // of the file's content when this is said: no clock need be right
   bool grows = false;             // a log that is still written: its upload has no end, what came of it counts at once
 };
 

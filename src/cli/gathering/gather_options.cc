@@ -177,7 +177,7 @@ void add_limits(CLI::App& command, GatherLimits& limits) {
   add_bytes(command, "--largest-user", limits.largest_user, "Most bytes of one user's jobs", "8T");
   add_bytes(command, "--largest-report", limits.largest_report,
             "Largest report; what is there counts as bytes of its job and user", "4G");
-  add_count(command, "--files-per-job", limits.files_per_job, "Most files of a job, of all captures");
+  add_count(command, "--files-per-job", limits.files_per_job, "Most files of a job, of all captures and runs");
   add_bytes(command, "--reserved-disk", limits.reserved_disk, "Kept free, at most 5 % of the file system", "10G");
   add_share(command, "--soft-disk", limits.soft_disk, "Share in use from which no new job is taken", "0.85");
   add_share(command, "--hard-disk", limits.hard_disk, "Share in use from which no new upload is taken", "0.95");

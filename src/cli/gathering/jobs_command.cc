@@ -102,7 +102,13 @@ ExitCode Jobs::show() {
   return told == kDone ? judge_report(kDone) : told;
 }
 
+// Of a name that was used again the newest run: it is what was sent just now.
 ExitCode Jobs::watch() {
+  if (is_name(options_.job)) {
+    const auto first = document(job_);
+    if (!first.ok()) return fail(first.error());
+    job_ = "/v1/jobs/" + newest_run(first.value());
+  }
   std::string last;
   bool known = false;
   for (int failures = 0;; std::this_thread::sleep_for(kLook)) {
@@ -227,12 +233,13 @@ void add_jobs_options(CLI::App& command, JobsCommandOptions& options) {
       "Actions:\n"
       "  list         the jobs, the newest first\n"
       "  show JOB     its state, missing ranks, verdict, captures and links\n"
-      "  watch JOB    a line for each change, until its report is there\n"
+      "  watch JOB    a line for each change, until its report is there; of several runs of a name, the newest\n"
       "  retry JOB    have its report made again\n"
       "  delete JOB   with its traces and reports; needs a token with the scope admin\n"
       "  export JOB   its report as files, with those of its captures\n"
       "  nodes        nodes that were the cause of waiting in several jobs\n"
       "  history JOB  the runs of its name: step time, efficiency, waiting, gain, change\n"
+      "JOB is a name, or a later run of it: a second run under a used name is run1~2. A name alone is its first run.\n"
       "Examples:\n"
       "  skewscope jobs list --to https://head:7475 --token-file token --state receiving\n"
       "  skewscope jobs export run1 -o run1 --traces --to https://head:7475 --token-file token\n"
@@ -247,7 +254,7 @@ void add_jobs_options(CLI::App& command, JobsCommandOptions& options) {
 ExitCode run_jobs(const JobsCommandOptions& options) {
   const auto* const action =
       std::find_if(kActions.begin(), kActions.end(), [&](const Action& one) { return one.name == options.action; });
-  if (action->of_job && !is_name(options.job)) {
+  if (action->of_job && !is_job(options.job)) {
     return fail({ErrorKind::usage, options.job.empty() ? options.action + " needs the name of a job"
                                                        : options.job + " is not a job name"});
   }

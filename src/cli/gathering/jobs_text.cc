@@ -12,6 +12,7 @@
 #include "skewscope/base/human_units.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/base/text_columns.h"
+#include "skewscope/protocol/names.h"
 
 namespace skewscope::cli {
 namespace {
@@ -91,6 +92,13 @@ std::string field_text(const Document& object, const char* key) {
   return found != object.end() && found->is_string() ? printable(found->get<std::string>()) : "";
 }
 
+std::string newest_run(const Document& job) {
+  const Document runs = job.value("runs", Document::array());
+  const bool known =
+      runs.is_array() && !runs.empty() && runs.back().is_string() && is_job(runs.back().get<std::string>());
+  return known ? runs.back().get<std::string>() : field_text(job, "job");
+}
+
 std::string jobs_table(const Document& jobs, size_t columns) {
   constexpr size_t kWide = 120;
   const bool wide = columns >= kWide;
@@ -125,6 +133,9 @@ std::string job_text(const Document& job, const std::string& base, size_t column
   const std::string name = field_text(job, "job");
   std::string text =
       fmt::format("Job      {}, of {}, since {} UTC\n", name, user_of(job), minute_of(field_text(job, "created")));
+  if (const std::string newest = newest_run(job); newest != name) {
+    text += fmt::format("Runs     {}; the newest is {}\n", job.at("runs").size(), newest);
+  }
   text += fmt::format("State    {}\n", state_line(job));
   text += fmt::format("Traces   {}\n", human_bytes(whole_in(job, "bytes")));
   if (const std::string verdict = field_text(job, "verdict"); !verdict.empty()) text += "Verdict  " + verdict + "\n";

@@ -10,6 +10,8 @@ namespace skewscope::cli {
 // The field, "" where it is no text.
 std::string field_text(const nlohmann::json& object, const char* key);
 
+// The newest run of the job's name; of one that was not used again, the job.
+std::string newest_run(const nlohmann::json& job);
 // A table as wide as `columns`; the last column takes what is left.
 std::string jobs_table(const nlohmann::json& jobs, size_t columns);
 // "receiving: 3 of 8 ranks, missing 3-7; report waiting"

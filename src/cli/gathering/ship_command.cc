@@ -1,8 +1,10 @@
 #include "ship_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -143,28 +145,41 @@ std::string not_sent(const Shipped& shipped) {
   return text;
 }
 
+// The runs that have the files; the name that was given where nothing was sent.
+std::vector<std::string> jobs_of(const Shipped& shipped, const ShipOptions& ship) {
+  std::vector<std::string> jobs(shipped.jobs.begin(), shipped.jobs.end());
+  if (jobs.empty()) jobs.push_back(ship.job);
+  std::sort(jobs.begin(), jobs.end(),
+            [](const std::string& a, const std::string& b) { return number_of_run(a) < number_of_run(b); });
+  return jobs;
+}
+
 std::string text_of(const Shipped& shipped, const ShipOptions& ship) {
   if (ship.dry_run) {
     std::string plan = fmt::format("{} files would go to {} for job {}\n", shipped.planned.size(), ship.url, ship.job);
     for (const std::string& line : shipped.planned) plan += "send  " + printable(line) + "\n";
     return plan + not_sent(shipped);
   }
-  std::string text = fmt::format("{} files, {} accepted by {} for job {}", shipped.files,
-                                 human_bytes(static_cast<int64_t>(shipped.bytes)), ship.url, ship.job);
+  std::string text =
+      fmt::format("{} files, {} accepted by {} for job {}", shipped.files,
+                  human_bytes(static_cast<int64_t>(shipped.bytes)), ship.url, fmt::join(jobs_of(shipped, ship), ", "));
   if (shipped.before > 0) text += fmt::format("; {} were before", shipped.before);
   return text + "\n" + not_sent(shipped);
 }
 
 std::string json_of(const Shipped& shipped, const ShipOptions& ship) {
-  const Json json = {{"schema", "skewscope.ship/1"}, {"gatherer", ship.url},   {"job", ship.job},
-                     {"files", shipped.files},       {"bytes", shipped.bytes}, {"before", shipped.before},
-                     {"planned", shipped.planned},   {"bad", shipped.bad},     {"left", shipped.left}};
+  const std::vector<std::string> jobs = jobs_of(shipped, ship);
+  const Json json = {{"schema", "skewscope.ship/1"}, {"gatherer", ship.url},
+                     {"job", jobs.back()},           {"jobs", jobs},
+                     {"files", shipped.files},       {"bytes", shipped.bytes},
+                     {"before", shipped.before},     {"planned", shipped.planned},
+                     {"bad", shipped.bad},           {"left", shipped.left}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 ExitCode have_report_made(const ShipCommandOptions& options) {
   if (!options.ship.paths.empty()) return fail({ErrorKind::usage, "--report-again sends nothing: give no PATH"});
-  if (!is_name(options.ship.job)) return fail({ErrorKind::usage, options.ship.job + " is not a job name"});
+  if (!is_job(options.ship.job)) return fail({ErrorKind::usage, options.ship.job + " is not a job name"});
   Result<GathererClient> client = GathererClient::make(options.ship);
   if (!client.ok()) return fail(client.error());
   const auto asked = body_of(client.value(), "POST", "/v1/jobs/" + options.ship.job + "/report");
@@ -184,6 +199,7 @@ void add_ship_options(CLI::App& command, ShipCommandOptions& options) {
   command.footer(
       "Example:\n"
       "  skewscope ship traces/ --to https://head:7475 --job pretrain-7b --token-file token --once\n"
+      "A second run under a used name is job NAME~2 of the gatherer; the summary names the run that has the files.\n"
       "Exit code 0: everything is stored durably; 4: something is left or was refused, named on standard output.");
 }
 

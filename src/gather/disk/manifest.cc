@@ -36,6 +36,8 @@ constexpr const char* kLaterTables =
     "CREATE TABLE IF NOT EXISTS report_size (job TEXT NOT NULL, generation INTEGER NOT NULL, bytes INTEGER NOT NULL, "
     "PRIMARY KEY (job, generation)) STRICT, WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS upload_said (id TEXT PRIMARY KEY, metadata TEXT NOT NULL) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS capture_written (job TEXT NOT NULL, capture INTEGER NOT NULL, first INTEGER NOT NULL, "
+    "last INTEGER NOT NULL, PRIMARY KEY (job, capture)) STRICT, WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS clocks (boot TEXT NOT NULL, wall INTEGER NOT NULL, running INTEGER NOT NULL, "
     "held INTEGER NOT NULL) STRICT;"
     "CREATE TABLE IF NOT EXISTS clock_jump (at INTEGER NOT NULL, length INTEGER NOT NULL) STRICT;";

@@ -34,6 +34,7 @@ struct JobRow {
   bool ended = false, deleting = false;
   Time created{}, last_byte{}, ended_at{}, last_arrival{};
   uint64_t arrivals = 0;
+  std::map<int, Written> written;  // by capture, where senders have said so
 };
 
 enum class UploadStage {
@@ -109,6 +110,7 @@ class Manifest {
   void add_world_size(const std::string& job, int world_size);
   void arrived(const std::string& job, Time at);
   void widened(const std::string& job);
+  void put_written(const std::string& job, int capture, const Written& written);
   void put(const UploadRow& row);
   void put_durable(const std::string& id, uint64_t durable, uint64_t segment_start, const Digest& segment, Time at);
   void put(const FileRow& row);  // replaces every generation of its rank
@@ -116,8 +118,9 @@ class Manifest {
   void remove_upload(const std::string& id);
   void remove_file(const std::string& job, int capture, int rank);
   void remove_report(const std::string& job, int generation);
-  // And all that belongs to it. Its epoch is remembered for as long as a token can live.
-  void remove_job(const std::string& job, Time at);
+  // And all that belongs to it. `next_epoch`, with which another job of its name begins, is remembered for as long as a
+  // token can live.
+  void remove_job(const std::string& job, uint32_t next_epoch, Time at);
   // No job that is made from now on begins with a smaller one: of a manifest that was restored, whose last removals
   // nobody knows.
   void put_least_epoch(uint32_t epoch, Time at);

@@ -28,7 +28,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 std::string job_name(Cells& cells) {
   std::string name = cells.text();
-  cells.require(is_name(name));
+  cells.require(is_job(name));
   return name;
 }
 
@@ -140,6 +140,21 @@ Aging::Jump jump_row(Cells& cells) {
   return {Time(at), std::chrono::seconds(cells.number<int64_t>(1, kMost))};
 }
 
+struct WrittenRow {
+  std::string job;
+  int capture = 0;
+  Written written;
+};
+
+WrittenRow written_row(Cells& cells) {
+  WrittenRow row;
+  row.job = job_name(cells);
+  row.capture = cells.number<int>(0, kMostDumpMinute);
+  row.written.first = cells.time();
+  row.written.last = cells.time();
+  return row;
+}
+
 ReportRow report_row(Cells& cells) {
   ReportRow row;
   row.job = job_name(cells);
@@ -241,9 +256,15 @@ void Manifest::remove_report(const std::string& job, int generation) {
   run("DELETE FROM report_size WHERE job = ? AND generation = ?", job, generation);
 }
 
-void Manifest::remove_job(const std::string& job, Time at) {
-  run("INSERT OR REPLACE INTO removed_job SELECT name, min(epoch + 1, 4294967295), ?2 FROM job WHERE name = ?1", job,
-      at);
+void Manifest::put_written(const std::string& job, int capture, const Written& written) {
+  run("INSERT OR REPLACE INTO capture_written VALUES (?,?,?,?)", job, capture, written.first, written.last);
+}
+
+void Manifest::remove_job(const std::string& job, uint32_t next_epoch, Time at) {
+  if (next_epoch > 0) {
+    run("INSERT OR REPLACE INTO removed_job VALUES (?,?,?)", std::string(name_of_run(job)), int64_t{next_epoch}, at);
+  }
+  run("DELETE FROM capture_written WHERE job = ?", job);
   run("DELETE FROM upload_said WHERE id IN (SELECT id FROM upload WHERE job = ?)", job);
   run("DELETE FROM upload WHERE job = ?", job);
   run("DELETE FROM file WHERE job = ?", job);
@@ -298,7 +319,19 @@ std::map<std::string, uint32_t> Manifest::next_epochs() {
   return out;
 }
 
-std::vector<JobRow> Manifest::jobs() { return read("SELECT * FROM job ORDER BY name", job_row); }
+std::vector<JobRow> Manifest::jobs() {
+  std::vector<JobRow> rows = read("SELECT * FROM job ORDER BY name", job_row);
+  if (!has_table("capture_written")) return rows;
+  std::map<std::string, std::map<int, Written>> written;
+  for (const WrittenRow& row : read("SELECT * FROM capture_written", written_row)) {
+    written[row.job].emplace(row.capture, row.written);
+  }
+  for (JobRow& row : rows) {
+    const auto found = written.find(row.name);
+    if (found != written.end()) row.written = std::move(found->second);
+  }
+  return rows;
+}
 std::vector<UploadRow> Manifest::uploads() {
   std::vector<UploadRow> rows = read("SELECT * FROM upload ORDER BY id", upload_row);
   if (!has_table("upload_said")) return rows;

@@ -100,7 +100,8 @@ std::shared_ptr<const Settings> Endpoints::settings() const {
 }
 
 void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
-  const Context context{store_, lobby_, settings()->options.retention.age};
+  const auto held = settings();
+  const Context context{store_, lobby_, held->options.retention.age, held->options.deadlines};
   if (draining_) {
     Response response = problem(503, "the daemon is stopping");
     response.close = true;
@@ -208,6 +209,7 @@ Response Endpoints::page_of(const Call& call) const {
                   readable_runs(store_, history_, call, series_of(job->name), kRunsOnPage),
                   captures_with_reports(store_, job->name),
                   words_on_aligned_trace(store_, job->name)};
+    shown.runs_of_name = store_.runs_of(std::string(name_of_run(job->name)));
     return job_page(shown);
   }
   return jobs_page(list_of(call));

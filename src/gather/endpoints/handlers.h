@@ -18,6 +18,7 @@ struct Context {
   Store& store;
   Lobby& lobby;
   std::chrono::seconds retention;  // of jobs that say nothing else
+  GatherDeadlines deadlines;
 };
 
 Response refused(Refusal refusal);

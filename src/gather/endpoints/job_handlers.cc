@@ -4,6 +4,7 @@
 #include "handlers.h"
 #include "job_search.h"
 #include "job_text.h"
+#include "skewscope/protocol/names.h"
 #include "src/gather/process/log.h"
 
 namespace skewscope::gather {
@@ -34,6 +35,12 @@ std::string only_job_of(const Call& call) {
   return shown && shown->job != "*" && !user_of(*shown) ? shown->job : "";
 }
 
+// What is said of NAME while it runs, such as its settings and its end, is said of the newest run of that name.
+std::string newest_run(const Store& store, const std::string& job) {
+  const std::vector<std::string> runs = is_name(job) ? store.runs_of(job) : std::vector<std::string>();
+  return runs.empty() ? job : runs.back();
+}
+
 // That of the dumps comes first: the job hangs.
 std::string verdict_of(const Store& store, const JobState& job) {
   const std::string hang = verdict_of_hang(store, job);
@@ -45,7 +52,7 @@ std::string verdict_of(const Store& store, const JobState& job) {
 JobFacts facts_of(const JobState& job) { return {job.epoch, true, job.owner_uid, job.settings.nodes, job.ended}; }
 
 std::optional<JobFacts> facts_of(const Store& store, const std::string& job) {
-  if (const auto known = store.job_in_brief(job)) return facts_of(*known);
+  if (const auto known = store.job_in_brief(newest_run(store, job))) return facts_of(*known);
   const uint32_t epoch = store.epoch_of(job);
   return epoch == 0 ? std::nullopt : std::optional(JobFacts{epoch, false, 0, {}, false});
 }
@@ -101,31 +108,32 @@ Response refused(Refusal refusal) {
 }
 
 void put_job(const Context& context, const CallPointer& call, const Continue& next) {
-  next(TakeDocument{
-      [&store = context.store, usual = context.retention, call](const std::string& body, const Respond& respond) {
-        ParsedSettings parsed = parse_job_settings(body, call->registry);
-        parsed.settings.sender_uid = uid_of(call->caller);
-        if (parsed.problem != nullptr) return respond(problem(400, parsed.problem));
-        const auto known = store.job_in_brief(call->request.job);
-        if (deletes_sooner(parsed.settings, known, usual)) {
-          const auto facts = facts_of(store, call->request.job);
-          if (!may_delete(call->request.job, facts ? &*facts : nullptr, call->caller)) {
-            return respond(problem(403, "a shorter retention deletes files: it needs the scope admin"));
-          }
-          log_info("retention_shortened", {{"job", call->request.job},
-                                           {"retention_s", parsed.settings.retention->count()},
-                                           {"token", token_trace(call->request.bearer)},
-                                           {"peer", call->peer}});
-        }
-        const auto owner = parsed.settings.owner_uid;
-        if (known && known->owner_uid != 0 && owner && *owner != known->owner_uid) {
-          log_warning("job_changes_owner",
-                      {{"job", call->request.job}, {"from", int64_t{known->owner_uid}}, {"to", int64_t{*owner}}});
-        }
-        store.put_job(call->request.job, parsed.settings, state_as(known ? 200 : 201, [respond](Next state) {
-                        respond(std::get<Response>(std::move(state)));
-                      }));
-      }});
+  next(TakeDocument{[&store = context.store, usual = context.retention, call](const std::string& body,
+                                                                              const Respond& respond) {
+    ParsedSettings parsed = parse_job_settings(body, call->registry);
+    parsed.settings.sender_uid = uid_of(call->caller);
+    if (parsed.problem != nullptr) return respond(problem(400, parsed.problem));
+    const std::string job = newest_run(store, call->request.job);
+    const auto known = store.job_in_brief(job);
+    if (!known && !is_name(job)) return respond(problem(404, "no such run"));
+    if (deletes_sooner(parsed.settings, known, usual)) {
+      const auto facts = facts_of(store, job);
+      if (!may_delete(job, facts ? &*facts : nullptr, call->caller)) {
+        return respond(problem(403, "a shorter retention deletes files: it needs the scope admin"));
+      }
+      log_info("retention_shortened", {{"job", job},
+                                       {"retention_s", parsed.settings.retention->count()},
+                                       {"token", token_trace(call->request.bearer)},
+                                       {"peer", call->peer}});
+    }
+    const auto owner = parsed.settings.owner_uid;
+    if (known && known->owner_uid != 0 && owner && *owner != known->owner_uid) {
+      log_warning("job_changes_owner", {{"job", job}, {"from", int64_t{known->owner_uid}}, {"to", int64_t{*owner}}});
+    }
+    store.put_job(job, parsed.settings, state_as(known ? 200 : 201, [respond](Next state) {
+                    respond(std::get<Response>(std::move(state)));
+                  }));
+  }});
 }
 
 void report_again(const Context& context, const CallPointer& call, const Continue& next) {
@@ -139,8 +147,10 @@ void each_readable_job(const Store& store, const Call& call, const std::string& 
   };
   const std::string only = only_job_of(call);
   if (!only.empty()) {
-    const auto job = only > after ? store.job_in_brief(only) : std::nullopt;
-    if (job && readable(*job)) take(*job);
+    for (const std::string& run : store.runs_of(only)) {
+      const auto job = run > after ? store.job_in_brief(run) : std::nullopt;
+      if (job && readable(*job) && !take(*job)) return;
+    }
     return;
   }
   std::string last = after;
@@ -185,12 +195,13 @@ Response list_jobs(const Store& store, const History& history, const UserNames& 
 Response get_job(const Store& store, const Call& call) {
   const auto job = store.job(call.request.job);
   if (!job) return problem(404, "no such job");
+  const std::vector<std::string> runs = store.runs_of(std::string(name_of_run(job->name)));
   return document(200, "application/json",
-                  job_json(*job, verdict_of(store, *job), captures_with_reports(store, job->name)));
+                  job_json(*job, verdict_of(store, *job), captures_with_reports(store, job->name), runs));
 }
 
 void end_job(const Context& context, const CallPointer& call, const Continue& next) {
-  context.store.end_job(call->request.job, state_as(200, next));
+  context.store.end_job(newest_run(context.store, call->request.job), state_as(200, next));
 }
 
 // Who asks learns the epoch that tokens must have from now on.

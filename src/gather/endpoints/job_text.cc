@@ -136,9 +136,11 @@ const char* state_of(const JobState& job) {
   return job.ended ? "ended" : "receiving";
 }
 
-std::string job_json(const JobState& job, const std::string& verdict, const std::vector<ReportedCapture>& captures) {
+std::string job_json(const JobState& job, const std::string& verdict, const std::vector<ReportedCapture>& captures,
+                     const std::vector<std::string>& runs) {
   json out = with_verdict(job, verdict);
   if (!captures.empty()) out["capture_reports"] = captures_json(captures);
+  if (runs.size() > 1) out["runs"] = runs;
   return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -16,12 +16,12 @@ const char* state_of(const JobState& job);
 
 // job, state, arrived, dumps, expected, missing_ranks, missing ([{capture, ranks}, ...]), captures, bytes,
 // open_uploads, ended, conflict, report_state, generation (of the newest report that can be read; 0: none),
-// report_exit_code, epoch, created; verdict and capture_reports, where they are given. What there is to say of a job's
-// report besides its state, a sentence each.
+// report_exit_code, epoch, created; verdict and capture_reports, where they are given; runs, all of its name, where
+// these are several. What there is to say of a job's report besides its state, a sentence each.
 std::vector<std::string> report_notes(const JobState& job);
 
 std::string job_json(const JobState& job, const std::string& verdict = "",
-                     const std::vector<ReportedCapture>& captures = {});
+                     const std::vector<ReportedCapture>& captures = {}, const std::vector<std::string>& runs = {});
 // {"jobs": [...], "next": name to go on after, absent at the end}
 std::string job_list_json(const std::vector<JobState>& jobs, const std::string& next);
 // {"jobs": [...], "found": on all pages, "pages": how many there are}; `verdicts`: of each job, "": none.

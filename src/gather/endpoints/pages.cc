@@ -36,6 +36,17 @@ std::string ranges(const std::vector<int>& ranks) {
   return shown == kMostShown ? text + ", …" : text;
 }
 
+// The newest first, the one that is shown without a link.
+std::string links_of(const std::vector<std::string>& runs, const std::string& shown) {
+  std::string links;
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    const std::string name = escaped(*run);
+    links += links.empty() ? "" : ", ";
+    links += *run == shown ? name : fmt::format("<a href=\"/jobs/{0}\">{0}</a>", name);
+  }
+  return links;
+}
+
 std::string files_section(const std::string& job, const std::vector<Store::ReportFile>& files) {
   std::string list;
   for (const Store::ReportFile& file : files) {
@@ -63,6 +74,7 @@ Response job_page(const JobPage& shown) {
     const std::string where = job.captures > 1 ? fmt::format("Missing ranks of capture {}", missing.capture) : "";
     row(where.empty() ? "Missing ranks" : where.c_str(), ranges(missing.ranks));
   }
+  if (shown.runs_of_name.size() > 1) row("Runs of this name", links_of(shown.runs_of_name, job.name));
   row("Received", bytes_text(job.bytes));
   row("Open uploads", std::to_string(job.open_uploads));
   row("Last byte", time_text(job.last_byte));

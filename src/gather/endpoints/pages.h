@@ -42,7 +42,8 @@ struct JobPage {
   std::string series;
   std::vector<Run> runs;  // of the series, the newest first
   std::vector<ReportedCapture> captures = {};
-  std::string aligned_trace = "";  // what is in it; "": there is none
+  std::string aligned_trace = "";              // what is in it; "": there is none
+  std::vector<std::string> runs_of_name = {};  // jobs, the first one first
 };
 Response job_page(const JobPage& shown);
 Response login_page(bool refused);

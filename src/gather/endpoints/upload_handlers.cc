@@ -6,6 +6,7 @@
 
 #include "checked_writer.h"
 #include "handlers.h"
+#include "run_of_upload.h"
 #include "skewscope/protocol/names.h"
 
 namespace skewscope::gather {
@@ -21,6 +22,9 @@ Response tus(int status) {
 
 Response tus_problem(int status, const char* reason) { return problem(status, reason).field("Tus-Resumable", "1.0.0"); }
 
+// Of what is about a job: which of the runs of its name.
+Response& name_run(Response& response, const std::string& job) { return response.field("Skewscope-Job", job); }
+
 Response tus_refused(Refusal refusal) { return refused(refusal).field("Tus-Resumable", "1.0.0"); }
 
 std::string http_date(Time time) {
@@ -29,7 +33,7 @@ std::string http_date(Time time) {
 
 // Offset, and what else there is to say of an upload.
 Response& tell(Response& response, const UploadState& upload) {
-  response.field("Upload-Offset", std::to_string(upload.offset));
+  name_run(response, upload.metadata.job).field("Upload-Offset", std::to_string(upload.offset));
   if (upload.complete) return response.field("Repr-Digest", repr_digest(upload.digest));
   if (upload.grows && upload.digest != Digest{}) response.field("Repr-Digest", repr_digest(upload.digest));
   if (upload.grows) return response;
@@ -103,6 +107,25 @@ Response created(const Outcome<UploadState>& outcome, const std::string& id) {
   return tell(response, outcome.value);
 }
 
+// Makes it an upload of a run of its name. The refusal, where it can be of none now.
+std::optional<Response> choose_run(const Context& context, NewUpload& upload) {
+  const Time now = wall_clock();
+  if (upload.metadata.age_s) upload.written = now - std::chrono::seconds(*upload.metadata.age_s);
+  const ChosenRun chosen = run_of_upload(upload, context.store.run_facts(upload.metadata), context.deadlines, now);
+  if (chosen.kind == ChosenRun::Kind::too_many) {
+    return problem(507, "the job has as many runs as a name may have: delete old ones");
+  }
+  if (chosen.kind == ChosenRun::Kind::conflict) {
+    return problem(
+               409,
+               "the rank already has a different file, and its run is not over: a second run begins once the first is "
+               "whole, has ended, or has sent nothing for its deadline")
+        .field("Retry-After", std::to_string(chosen.wait.count()));
+  }
+  upload.metadata.job = chosen.job;
+  return std::nullopt;
+}
+
 void write_first_bytes(const Context& context, const CallPointer& call, const Checksum& checksum,
                        const Lobby::Slot& slot, const UploadState& upload, const Continue& next) {
   Append first;
@@ -132,8 +155,11 @@ void create_upload(const Context& context, const CallPointer& call, const Contin
   const bool has_body = request.content_length.value_or(0) > 0;
   const Checksum checksum = checksum_of(request);
   if (checksum.problem != nullptr) return next(tus_problem(400, checksum.problem));
-  NewUpload upload{parsed.metadata, {}, request.upload_metadata, uid_of(call->caller), call->peer};
-  if (upload.said == encode(upload.metadata)) upload.said.clear();
+  NewUpload upload;
+  upload.metadata = parsed.metadata;
+  upload.said = request.upload_metadata;
+  upload.uid = uid_of(call->caller);
+  upload.client = call->peer;
   if (const auto digest = promised(request)) {
     if (upload.metadata.sha256 && *upload.metadata.sha256 != *digest) return next(tus_problem(400, "two digests"));
     upload.metadata.sha256 = digest;
@@ -147,6 +173,8 @@ void create_upload(const Context& context, const CallPointer& call, const Contin
   if (has_body && upload.length && *request.content_length > *upload.length) {
     return next(tus_problem(400, "more bytes than Upload-Length"));
   }
+  if (auto refusal = choose_run(context, upload)) return next(refusal->field("Tus-Resumable", "1.0.0"));
+  if (upload.said == encode(upload.metadata)) upload.said.clear();
   const auto create = [=](const Lobby::Slot& slot) {
     context.store.create(upload, [=](const Outcome<UploadState>& outcome) {
       if (outcome.refusal != Refusal::none || !has_body || outcome.value.complete) {
@@ -235,7 +263,7 @@ void put_file(Store& store, const CallPointer& call, const NewUpload& upload, co
     const auto stored = [](int status, const UploadState& file) {
       Response response;
       response.status = status;
-      return response.field("Repr-Digest", repr_digest(file.digest));
+      return name_run(response, file.metadata.job).field("Repr-Digest", repr_digest(file.digest));
     };
     if (outcome.value.complete) return next(stored(204, outcome.value));
     Append whole;
@@ -268,6 +296,7 @@ void put_rank(const Context& context, const CallPointer& call, const Continue& n
     if (key == "world_size") upload.metadata.world_size = std::stoi(value);
     if (key == "ranks") upload.metadata.ranks = std::stoi(value);
     if (key == "filename") upload.metadata.filename = value;
+    if (key == "age") upload.metadata.age_s = std::stoll(value);
     if (key == "replace") upload.metadata.replace = value == "1" || value == "true";
   }
   if (upload.metadata.ranks > kMostRanks - upload.metadata.rank) return next(problem(400, "too many ranks"));
@@ -275,6 +304,7 @@ void put_rank(const Context& context, const CallPointer& call, const Continue& n
   upload.uid = uid_of(call->caller);
   upload.client = call->peer;
   upload.one_request = true;
+  if (auto refusal = choose_run(context, upload)) return next(*std::move(refusal));
   context.lobby.body(sharer_of(*call, request.job), [=](const Lobby::Slot& slot) {
     slot ? put_file(context.store, call, upload, slot, next) : next(problem(503, "too many bodies at once"));
   });

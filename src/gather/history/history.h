@@ -35,7 +35,8 @@ struct Run {
 };
 
 // Jobs that repeat one another are called alike but for what counts them: "pretrain-7b" of "pretrain-7b-4711",
-// "pretrain-7b_2026-11-29". The name itself where nothing is left.
+// "pretrain-7b_2026-11-29", and so are the later runs of a name, "pretrain-7b~2". The name itself where nothing is
+// left.
 std::string series_of(const std::string& job);
 
 // A node in the jobs that it took part in, the newest kRecentJobs of them.

@@ -1,6 +1,7 @@
 #include <cctype>
 
 #include "history.h"
+#include "skewscope/protocol/names.h"
 
 namespace skewscope::gather {
 namespace {
@@ -10,9 +11,10 @@ bool separates(char c) { return c == '-' || c == '_' || c == '.'; }
 
 }  // namespace
 
-// Words of digits at the end, and the letter T of a time, are taken off with what separates them.
+// The number of a run, then words of digits at the end, and the letter T of a time, are taken off with what separates
+// them.
 std::string series_of(const std::string& job) {
-  size_t end = job.size();
+  size_t end = name_of_run(job).size();
   while (end > 0) {
     size_t begin = end;
     while (begin > 0 && (counts_runs(job[begin - 1]) ||
@@ -22,7 +24,7 @@ std::string series_of(const std::string& job) {
     end = begin - 1;
     while (end > 0 && separates(job[end - 1])) --end;
   }
-  return end == 0 ? job : job.substr(0, end);
+  return end == 0 ? std::string(name_of_run(job)) : job.substr(0, end);
 }
 
 }  // namespace skewscope::gather

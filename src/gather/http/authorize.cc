@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "skewscope/protocol/names.h"
+
 namespace skewscope::gather {
 namespace {
 
@@ -75,7 +77,7 @@ Decision within_job(const TokenPayload& token, const std::string& job, const Job
     if (!counts_for(*user, job, known, scope)) return Decision::unknown;
     return has_scope(token, scope) ? Decision::allow : Decision::forbidden;
   }
-  if (token.job != "*" && token.job != job) return Decision::unknown;
+  if (token.job != "*" && token.job != name_of_run(job)) return Decision::unknown;
   if (token.job != "*" && known != nullptr && token.epoch < known->epoch) return Decision::unauthenticated;
   return has_scope(token, scope) ? Decision::allow : Decision::forbidden;
 }

@@ -1,10 +1,11 @@
 // May this caller do this: a pure decision, taken before any byte of a body is read.
 //
-// A job's token does within its job what its scopes say, and elsewhere nothing: for it, other jobs do not exist. Scope
-// admin represents all scopes; a token for "*" counts in every job. A user's counts in the jobs that he owns,
-// and an upload by it under a name that is free makes another of these. MUNGE and client certificates prove who calls;
-// they get a token (POST /v1/tokens) and nothing else. A browser's cookie is good for pages, and for what they link of
-// reports, alone. Whom a proxy has signed on may do what a token of scope read may.
+// A job's token does within its job, and within the later runs of its name, what its scopes say, and elsewhere nothing:
+// for it, other jobs do not exist. Scope admin represents all scopes; a token for "*" counts in every job. A user's
+// counts in the jobs that he owns, and an upload by it under a name that is free makes another of these. MUNGE and
+// client certificates prove who calls; they get a token (POST /v1/tokens) and nothing else. A browser's cookie is good
+// for pages, and for what they link of reports, alone. Whom a proxy has signed on may do what a token of scope read
+// may.
 //
 // | endpoint                                        | needs                                       |
 // |-------------------------------------------------|---------------------------------------------|

@@ -61,7 +61,7 @@ struct RawHead {
 struct Request {
   Method method = Method::get;
   Endpoint endpoint = Endpoint::page_jobs;
-  std::string job, upload_id;  // is_name(); 32 lower-case hexadecimal digits
+  std::string job, upload_id;  // is_job(), of rank_put is_name(); 32 lower-case hexadecimal digits
   int rank = 0, capture = 0;   // ?capture=, or of the path
   int generation = 0;          // of a report; 0: the newest
   std::string suffix;          // of a report: "", ".json", ".html"
@@ -69,8 +69,8 @@ struct Request {
   std::string within;          // of a report: a capture's own in it, "captures/c0001/"
   bool hang = false;           // of it, what dumps say
   // Decoded; only keys that the endpoint knows, each at most once: job_list state, after, limit (1..1000); rank_put
-  // capture, ranks, world_size, filename, replace; rank_get capture; page_jobs as above, less empty ones. Numbers are
-  // in range, names are names.
+  // capture, ranks, world_size, filename, replace, age; rank_get capture; page_jobs as above, less empty ones. Numbers
+  // are in range, names are names.
   std::vector<std::pair<std::string, std::string>> query;
   std::optional<uint64_t> content_length;  // absent: no body follows
   bool expects_continue = false, keep_alive = true;

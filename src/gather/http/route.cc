@@ -43,7 +43,7 @@ constexpr std::array kMain = {
     Pattern{Endpoint::report_again, Method::post, "/v1/jobs/{job}/report"},
     Pattern{Endpoint::job_revoke, Method::post, "/v1/jobs/{job}/revoke"},
     Pattern{Endpoint::rank_put, Method::put, "/v1/jobs/{job}/ranks/{rank}", Body::bytes,
-            " capture ranks world_size filename replace "},
+            " capture ranks world_size filename replace age "},
     Pattern{Endpoint::rank_get, Method::get, "/v1/jobs/{job}/ranks/{rank}", Body::none, " capture "},
     Pattern{Endpoint::report, Method::get, "/v1/jobs/{job}/{report}"},
     Pattern{Endpoint::report, Method::get, "/v1/jobs/{job}/report/{generation}"},
@@ -106,7 +106,8 @@ std::optional<std::string> percent_decoded(std::string_view text) {
 }
 
 bool is_plain(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+         c == '-' || c == '~';
 }
 
 // Cut at "/" first: an escaped one never becomes a separator. Every name of the API needs these characters alone.
@@ -159,7 +160,8 @@ std::optional<Refused> take_path(Request& request, std::string_view pattern, con
     const std::string_view wanted = pattern.substr(0, pattern.find('/'));
     pattern.remove_prefix(wanted.size());
     if (wanted == "{job}") {
-      if (!is_name(segment)) return Refused{400, "the job is no valid name", {}};
+      const bool fine = request.endpoint == Endpoint::rank_put ? is_name(segment) : is_job(segment);
+      if (!fine) return Refused{400, "the job is no valid name", {}};
       request.job = segment;
     } else if (wanted == "{id}") {
       if (!is_upload_id(segment)) return Refused{404, "no such upload", {}};
@@ -210,6 +212,8 @@ bool is_good_value(std::string_view key, std::string_view value) {
   if (key == "limit") return between(1, 1000);
   if (key == "capture") return between(0, kMostDumpMinute);
   if (key == "world_size" || key == "ranks") return between(1, kMostRanks);
+  if (key == "age") return between(0, kLongestAge_s);
+  if (key == "after" || key == "job") return is_job(value);
   if (key == "replace") return value == "0" || value == "1";
   if (key == "owner") return between(0, UINT32_MAX) || may_be_user(value);
   if (key == "page") return between(1, 1000000);

@@ -18,6 +18,7 @@
 #include "aging.h"
 #include "skewscope/base/result.h"
 #include "skewscope/gather.h"
+#include "skewscope/protocol/names.h"
 #include "skewscope/protocol/sha256.h"
 #include "skewscope/protocol/upload_metadata.h"
 
@@ -56,6 +57,7 @@ struct NewUpload {
   std::string said;                // the metadata as its sender wrote it; "": as encode() does
   uint32_t uid = 0;                // whose token it was
   std::string client;              // address, for the record
+  std::optional<Time> written;     // when the file's content was, where its sender says so
   bool one_request = false;        // nobody can go on with it: nothing of it is recorded before it is a file
 };
 
@@ -147,14 +149,36 @@ struct JobState {
   JobSettings settings;
 };
 
-// Whose share something takes. Where nobody named the owner, each job is its own; no job's name has a blank.
+// Whose share something takes. Where nobody named the owner, each job is its own, with its later runs; no job's name
+// has a blank.
 inline std::string owner_of(const std::string& job, uint32_t uid) {
-  return uid == 0 ? job : "uid " + std::to_string(uid);
+  return uid == 0 ? std::string(name_of_run(job)) : "uid " + std::to_string(uid);
 }
 
 // Files of a whole set; 0: not known.
 inline int64_t files_expected(const JobState& job) { return int64_t{job.expected} * job.captures; }
 inline bool is_whole(const JobState& job) { return job.expected > 0 && job.arrived >= files_expected(job); }
+
+// From when to when the files of a capture were written, as their senders say.
+struct Written {
+  Time first{}, last{};
+};
+
+// One run of a name, as far as it decides whether a file is of it (run_of_upload.h).
+struct RunFacts {
+  std::string job;     // NAME, NAME~2, ...
+  bool whole = false;  // asked of the newest run alone
+  bool ended = false;
+  bool empty = true;         // it has no file and no open upload
+  bool has_capture = false;  // that of the file
+  Time ended_at{}, last_byte{};
+  std::optional<std::chrono::seconds> deadline;  // of its settings
+  Written written;  // of that capture; where no sender said, from the run's creation to its last byte
+  // What it has of that rank and capture: a log, or a file with this digest that came then.
+  bool has_log = false;
+  std::optional<Digest> file;
+  Time file_came{};
+};
 
 struct StoredFile {
   int fd = -1;  // owned by the receiver
@@ -231,9 +255,12 @@ class Store {
   virtual void delete_job_if(const std::string& job, const std::function<bool(const JobState&)>& holds,
                              Reply<Done> done) = 0;
   virtual std::optional<JobState> job(const std::string& job) const = 0;
+  // The runs of a name that there are, the first one first; and what decides of which of them a file is.
+  virtual std::vector<std::string> runs_of(const std::string& name) const = 0;
+  virtual std::vector<RunFacts> run_facts(const UploadMetadata& file) const = 0;
   virtual std::optional<JobState> job_in_brief(const std::string& job) const = 0;  // without missing_ranks: in O(1)
-  // The epoch of the job, or of the next one of this name: a deleted job's tokens do not count in it. 0 for a name
-  // never used.
+  // The epoch of the job's name, whose runs share it, or of the next one of this name: a deleted job's tokens do not
+  // count in it. 0 for a name never used.
   virtual uint32_t epoch_of(const std::string& job) const = 0;
   virtual std::vector<JobState> jobs(const std::string& after, size_t limit) const = 0;  // by name, in brief
   virtual Outcome<StoredFile> read(const std::string& job, int capture, int rank) const = 0;

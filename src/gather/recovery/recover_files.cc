@@ -137,7 +137,7 @@ void Recovery::find_strangers() {
     if (upload.stage == UploadStage::growing) logs.insert(part_path(upload));
   }
   for (const FolderEntry& job : entries_of("jobs")) {
-    if (!is_name(job.name)) continue;
+    if (!is_job(job.name)) continue;
     if (exists(job_folder(job.name) + "/" + kRestoredName)) restored_jobs_.insert(job.name);
     for (const FolderEntry& capture : entries_of(ranks_folder(job.name))) {
       const std::optional<int> number = capture_of(capture.name);

@@ -153,7 +153,7 @@ JobRow& Recovery::job_of(const std::string& name) {
     row.name = name;
     row.created = options_.now;
     // Tokens of a job whose epoch is not known are refused: whoever is entitled gets another.
-    row.epoch = std::max({epoch_of_now(), out_.next_epochs[""], out_.next_epochs[name]});
+    row.epoch = std::max({epoch_of_now(), out_.next_epochs[""], out_.next_epochs[std::string(name_of_run(name))]});
     change([row](Manifest& manifest) { manifest.add_job(row); });
   }
   return found->second;
@@ -179,9 +179,14 @@ void Recovery::bury_deleted_jobs() {
     }
     reports_.erase(name);
     dirty_.insert({"jobs", "quarantine", "in", "trash"});
-    change([name, at = options_.now](Manifest& manifest) { manifest.remove_job(name, at); });
-    out_.next_epochs[name] = job->second.epoch + 1;
+    const uint32_t epoch = job->second.epoch;
     job = jobs_.erase(job);
+    const std::string first(name_of_run(name));
+    const auto is_run = [&](const auto& other) { return name_of_run(other.first) == first; };
+    const bool last = std::none_of(jobs_.begin(), jobs_.end(), is_run);
+    uint32_t& next_epoch = out_.next_epochs[first];
+    next_epoch = std::max(next_epoch, epoch + (last ? 1 : 0));
+    change([name, next_epoch, at = options_.now](Manifest& manifest) { manifest.remove_job(name, next_epoch, at); });
   }
 }
 

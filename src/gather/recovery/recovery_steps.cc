@@ -87,7 +87,7 @@ void Recovery::check_reports() {
   std::set<std::string> jobs;
   for (const auto& [job, rows] : reports_) jobs.insert(job);
   for (const FolderEntry& job : entries_of("jobs")) {
-    if (is_name(job.name)) jobs.insert(job.name);
+    if (is_job(job.name)) jobs.insert(job.name);
   }
   for (const std::string& job : jobs) check_reports_of(job);
 }

@@ -77,7 +77,7 @@ void Uploads::begin_part(const UploadPointer& upload, bool of_new_job, const Rep
     if (!is_open(upload->row)) upload->row.asked.one_request ? forget(upload) : remember(upload);
     next(upload);
   };
-  if (upload->row.asked.one_request && is_known(upload->row.asked.metadata)) return begun();
+  if (upload->row.asked.one_request && is_known(*upload)) return begun();
   enter_row(upload, begun, refuse);
 }
 
@@ -95,6 +95,7 @@ void Uploads::enter_row(const UploadPointer& upload, const std::function<void()>
     manifest.add_job(job);
     if (metadata.world_size) manifest.add_world_size(metadata.job, *metadata.world_size);
     if (upload->widens) manifest.widened(metadata.job);
+    if (upload->stretches) manifest.put_written(metadata.job, metadata.capture, job.written.at(metadata.capture));
     if (!upload->row.asked.one_request) manifest.put(upload->row);
   };
   change.done = [this, upload, begun, refuse](Refusal why) {
@@ -111,10 +112,11 @@ void Uploads::enter_row(const UploadPointer& upload, const std::function<void()>
 }
 
 // Has the manifest all that such an upload says of its job?
-bool Uploads::is_known(const UploadMetadata& metadata) const {
+bool Uploads::is_known(const Upload& upload) const {
+  const UploadMetadata& metadata = upload.row.asked.metadata;
   const auto memory = core_.memory.lock();
   const Job* job = memory->jobs.find(metadata.job);
-  return job != nullptr && job->stands && !metadata.world_size;
+  return job != nullptr && job->stands && !metadata.world_size && !upload.stretches;
 }
 
 // What the commit thread asks before it writes anything of an upload: its job may be going.

@@ -17,9 +17,8 @@ uint64_t left_of(uint64_t most, uint64_t used) { return most - std::min(most, us
 }  // namespace
 
 Refusal DiskBudget::charge(Job& job, uint32_t uid, uint64_t& charged, uint64_t wanted, const GatherLimits& most) {
-  const uint64_t of_owner = uid == 0 ? job.charged : charged_of_user_[uid];
   const bool over =
-      job.charged - charged + wanted > most.largest_job || of_owner - charged + wanted > most.largest_user;
+      job.charged - charged + wanted > most.largest_job || charged_of(job, uid) - charged + wanted > most.largest_user;
   if (wanted > charged && over) return Refusal::quota;
   set_charge(job, uid, charged, wanted);
   return Refusal::none;
@@ -31,47 +30,57 @@ void DiskBudget::set_charge(Job& job, uint32_t uid, uint64_t& charged, uint64_t 
   open = open - charged + wanted;
   if (open == 0) open_of_owner_.erase(owner);
   job.charged = job.charged - charged + wanted;
-  uint64_t& of_user = charged_of_user_[uid];
-  of_user = of_user - charged + wanted;
+  add_to_owner(job, uid, wanted - charged);
   charged = wanted;
+}
+
+uint64_t DiskBudget::charged_of(const Job& job, uint32_t uid) const {
+  const auto found = charged_of_owner_.find(owner_of(job.row.name, uid));
+  return found == charged_of_owner_.end() ? 0 : found->second;
+}
+
+void DiskBudget::add_to_owner(const Job& job, uint32_t uid, uint64_t change) {
+  const auto found = charged_of_owner_.try_emplace(owner_of(job.row.name, uid)).first;
+  found->second += change;
+  if (found->second == 0) charged_of_owner_.erase(found);
 }
 
 void DiskBudget::add_file(Job& job, const FileRow& file) {
   job.bytes += file.size;
   job.charged += file.size;
-  charged_of_user_[file.uid] += file.size;
+  add_to_owner(job, file.uid, file.size);
 }
 
 void DiskBudget::remove_file(Job& job, const FileRow& file) {
   job.bytes -= file.size;
   job.charged -= file.size;
-  charged_of_user_[file.uid] -= file.size;
+  add_to_owner(job, file.uid, -file.size);
 }
 
 void DiskBudget::charge_reports(Job& job, int64_t bytes) {
   const auto change = static_cast<uint64_t>(bytes);  // modulo 2^64
   job.report_bytes += change;
   job.charged += change;
-  charged_of_user_[job.row.owner_uid] += change;
+  add_to_owner(job, job.row.owner_uid, change);
 }
 
 void DiskBudget::charge_aside(Job& job, int64_t bytes) {
   const auto change = static_cast<uint64_t>(bytes);  // modulo 2^64
   job.aside_bytes += change;
   job.charged += change;
-  charged_of_user_[job.row.owner_uid] += change;
+  add_to_owner(job, job.row.owner_uid, change);
 }
 
 void DiskBudget::change_owner(const Job& job, uint32_t before) {
-  charged_of_user_[before] -= job.report_bytes + job.aside_bytes;
-  charged_of_user_[job.row.owner_uid] += job.report_bytes + job.aside_bytes;
+  add_to_owner(job, before, -(job.report_bytes + job.aside_bytes));
+  add_to_owner(job, job.row.owner_uid, job.report_bytes + job.aside_bytes);
 }
 
 void DiskBudget::remove_job(const Job& job) {
   for (const auto& [capture, files] : job.files) {
-    for (const auto& [rank, file] : files) charged_of_user_[file.uid] -= file.grows ? 0 : file.size;
+    for (const auto& [rank, file] : files) add_to_owner(job, file.uid, file.grows ? 0 : -file.size);
   }
-  charged_of_user_[job.row.owner_uid] -= job.report_bytes + job.aside_bytes;
+  add_to_owner(job, job.row.owner_uid, -(job.report_bytes + job.aside_bytes));
   rooms_ -= job.room;
 }
 
@@ -110,9 +119,7 @@ Refusal DiskBudget::take_room(Job& job, const GatherLimits& most) {
   const uint64_t of_disk = space_.total == 0 ? most.largest_report : left_of(free, rooms_) / 2;
   job.waits_for_disk = of_disk == 0;
   if (job.waits_for_disk) return Refusal::no_space;
-  const auto user = charged_of_user_.find(job.row.owner_uid);
-  const bool has_owner = job.row.owner_uid != 0 && user != charged_of_user_.end();
-  const uint64_t of_user = has_owner ? user->second : job.charged;
+  const uint64_t of_user = std::max(job.row.owner_uid == 0 ? job.charged : 0, charged_of(job, job.row.owner_uid));
   const uint64_t of_owner = std::min(left_of(most.largest_job, job.charged), left_of(most.largest_user, of_user));
   const uint64_t allowed = std::min(most.largest_report, std::max(of_owner, kUsualReport));
   job.room_is_of_disk = of_disk < allowed;

@@ -41,8 +41,11 @@ class DiskBudget {
   uint64_t reserved(const GatherLimits& most) const;
   bool has_its_share(const UploadRow& row, uint64_t charged, const GatherLimits& most) const;
 
-  std::unordered_map<uint32_t, uint64_t> charged_of_user_;
-  std::unordered_map<std::string, uint64_t> open_of_owner_;  // charged for open uploads: disk that is reserved
+  uint64_t charged_of(const Job& job, uint32_t uid) const;
+  void add_to_owner(const Job& job, uint32_t uid, uint64_t change);  // modulo 2^64
+
+  std::unordered_map<std::string, uint64_t> charged_of_owner_;  // by owner_of()
+  std::unordered_map<std::string, uint64_t> open_of_owner_;     // charged for open uploads: disk that is reserved
   DiskSpace space_;
   uint64_t rooms_ = 0;  // of the reports that run, in bytes
 };

@@ -147,6 +147,27 @@ JobState state_of(const Job& job, Time now) {
   return out;
 }
 
+RunFacts facts_of(const Job& run, int capture, int rank, Time now) {
+  RunFacts out;
+  out.job = run.row.name;
+  out.ended = run.row.ended;
+  out.empty = run.files.empty() && run.open_uploads == 0;
+  const std::map<int, FileRow>& files = files_of(run, capture);
+  out.has_capture = !files.empty() || run.open_of_capture.count(capture) > 0;
+  out.ended_at = run.row.ended_at;
+  out.last_byte = run.bodies > 0 ? std::max(run.row.last_byte, now) : run.row.last_byte;
+  out.deadline = run.row.settings.deadline;
+  const auto written = run.row.written.find(capture);
+  out.written = written == run.row.written.end() ? Written{run.row.created, std::max(run.row.created, out.last_byte)}
+                                                 : written->second;
+  out.has_log = run.growing.count({capture, rank}) > 0;
+  const auto file = files.find(rank);
+  if (file == files.end() || file->second.grows) return out;
+  out.file = file->second.digest;
+  out.file_came = file->second.committed_at;
+  return out;
+}
+
 JobState brief_state_of(const Job& job, Time now) {
   JobState out;
   out.name = job.row.name;

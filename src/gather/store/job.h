@@ -45,6 +45,7 @@ struct DumpsOfJob {
 DumpsOfJob dumps_of(const Job& job);
 JobState brief_state_of(const Job& job, Time now);  // without missing ranks
 JobState state_of(const Job& job, Time now);
+RunFacts facts_of(const Job& run, int capture, int rank, Time now);
 
 bool is_readable(ReportState state);
 // Did the newest report fail for want of something that may be there by now?

@@ -11,14 +11,42 @@ std::optional<JobState> Jobs::state(const std::string& name) const {
   const Time at = engine_.now();
   const auto memory = core_.memory.lock();
   const Job* job = memory->jobs.standing(name);
-  return job == nullptr ? std::nullopt : std::optional(state_of(*job, at));
+  if (job == nullptr) return std::nullopt;
+  JobState state = state_of(*job, at);
+  state.epoch = memory->jobs.epoch_of(name);
+  return state;
 }
 
 std::optional<JobState> Jobs::brief_state(const std::string& name) const {
   const Time at = engine_.now();
   const auto memory = core_.memory.lock();
   const Job* job = memory->jobs.standing(name);
-  return job == nullptr ? std::nullopt : std::optional(brief_state_of(*job, at));
+  return job == nullptr ? std::nullopt : std::optional(brief_state(*memory, *job, at));
+}
+
+// All but what each run has for itself.
+JobState Jobs::brief_state(const Memory& memory, const Job& job, Time at) {
+  JobState state = brief_state_of(job, at);
+  state.epoch = memory.jobs.epoch_of(job.row.name);
+  return state;
+}
+
+std::vector<std::string> Jobs::runs(const std::string& name) const {
+  const auto memory = core_.memory.lock();
+  std::vector<std::string> out;
+  for (const Job* run : memory->jobs.runs_of(name)) {
+    if (!run->row.deleting) out.push_back(run->row.name);
+  }
+  return out;
+}
+
+std::vector<RunFacts> Jobs::run_facts(const UploadMetadata& file) const {
+  const Time at = engine_.now();
+  const auto memory = core_.memory.lock();
+  std::vector<RunFacts> out;
+  for (const Job* run : memory->jobs.runs_of(file.job)) out.push_back(facts_of(*run, file.capture, file.rank, at));
+  if (!out.empty()) out.back().whole = is_whole(brief_state_of(memory->jobs.at(out.back().job), at));
+  return out;
 }
 
 std::vector<JobState> Jobs::list(const std::string& after, size_t limit) const {
@@ -27,7 +55,7 @@ std::vector<JobState> Jobs::list(const std::string& after, size_t limit) const {
   const auto& jobs = memory->jobs.all();
   std::vector<JobState> out;
   for (auto job = jobs.upper_bound(after); job != jobs.end() && out.size() < limit; ++job) {
-    if (!job->second.row.deleting) out.push_back(brief_state_of(job->second, at));
+    if (!job->second.row.deleting) out.push_back(brief_state(*memory, job->second, at));
   }
   return out;
 }
@@ -95,7 +123,7 @@ Refusal Jobs::prepare(Changed& changed) const {
   } else {
     changed.row = {};
     changed.row.name = name;
-    changed.row.epoch = memory->jobs.next_epoch(name);
+    changed.row.epoch = memory->jobs.epoch_of(name);
     changed.row.created = changed.at;
     changed.row.owner_uid = wanted.sender_uid;
   }
@@ -148,7 +176,8 @@ void Jobs::report_again(const std::string& name, Reply<JobState> done) {
 }
 
 void Jobs::raise_epoch(const std::string& name, Reply<JobState> done) {
-  change(name, {[](JobRow& row) { ++row.epoch; }}, std::move(done));
+  const uint32_t next = core_.memory.lock()->jobs.epoch_of(name) + 1;
+  change(name, {[next](JobRow& row) { row.epoch = std::max(row.epoch + 1, next); }}, std::move(done));
 }
 
 // From here on nothing comes into the job; its uploads' last operations end before it goes.
@@ -198,7 +227,8 @@ void Jobs::trash(const std::string& name, const std::string& who, const std::vec
   move.prepare = [this, name, uploads](FoldersToFlush& folders) { return move_to_trash(name, uploads, folders); };
   move.rows = [this, name, who, at = engine_.now()](Manifest& manifest) {
     manifest.audit(at, who, "deleted job " + name + ": " + contents_of(name));
-    manifest.remove_job(name, at);
+    const uint32_t next_epoch = core_.memory.lock()->jobs.epoch_of(name);
+    manifest.remove_job(name, next_epoch, at);
   };
   move.done = [this, name, uploads, done](Refusal refusal) {
     if (refusal == Refusal::none) {

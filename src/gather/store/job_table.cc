@@ -2,11 +2,25 @@
 
 #include <algorithm>
 
+#include "skewscope/protocol/names.h"
+
 namespace skewscope::gather {
 
 const Job* JobTable::find(const std::string& name) const {
   const auto found = jobs_.find(name);
   return found == jobs_.end() ? nullptr : &found->second;
+}
+
+std::vector<const Job*> JobTable::runs_of(std::string_view name) const {
+  std::vector<const Job*> runs;
+  if (const Job* first = find(std::string(name))) runs.push_back(first);
+  for (auto job = jobs_.upper_bound(run_of(name, 2).substr(0, name.size() + 1));
+       job != jobs_.end() && name_of_run(job->first) == name; ++job) {
+    runs.push_back(&job->second);
+  }
+  std::sort(runs.begin(), runs.end(),
+            [](const Job* a, const Job* b) { return number_of_run(a->row.name) < number_of_run(b->row.name); });
+  return runs;
 }
 
 const Job* JobTable::standing(const std::string& name) const {
@@ -30,16 +44,23 @@ Job& JobTable::make(const std::string& name, uint32_t owner_uid, Time at, bool& 
     JobRow& row = found->second.row;
     row.name = name;
     row.owner_uid = owner_uid;
-    row.epoch = next_epoch(name);
+    row.epoch = epoch_of(name);
     row.created = at;
+    const std::vector<const Job*> runs = runs_of(name_of_run(name));
+    for (const Job* run : runs) {
+      if (run == &found->second) break;
+      row.settings.deadline = run->row.settings.deadline;
+      row.settings.retention = run->row.settings.retention;
+      row.settings.owner_uid = run->row.settings.owner_uid;
+      if (run->row.owner_uid != 0) row.owner_uid = run->row.owner_uid;
+    }
   }
   return found->second;
 }
 
 void JobTable::remove(const std::string& name) {
-  const auto job = jobs_.find(name);
-  next_epochs_[name] = job->second.row.epoch + 1;
-  jobs_.erase(job);
+  next_epochs_[std::string(name_of_run(name))] = epoch_of(name);
+  jobs_.erase(name);
 }
 
 uint32_t JobTable::next_epoch(const std::string& name) const {
@@ -51,8 +72,12 @@ uint32_t JobTable::next_epoch(const std::string& name) const {
 }
 
 uint32_t JobTable::epoch_of(const std::string& name) const {
-  const Job* job = find(name);
-  return job == nullptr ? next_epoch(name) : job->row.epoch + (job->row.deleting ? 1 : 0);
+  const std::string first(name_of_run(name));
+  const std::vector<const Job*> runs = runs_of(first);
+  uint32_t epoch = next_epoch(first);
+  for (const Job* run : runs) epoch = std::max(epoch, run->row.epoch);
+  const bool all_go = std::all_of(runs.begin(), runs.end(), [](const Job* run) { return run->row.deleting; });
+  return runs.empty() || !all_go ? epoch : epoch + 1;
 }
 
 // Copies no names and no settings: it is asked at each scrape, under the lock.

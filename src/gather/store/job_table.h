@@ -1,11 +1,15 @@
 // The jobs that there are, by name, and the epochs that deleted ones leave behind. Part of Memory, so with its lock.
-// Promise: a job keeps its epoch or raises it; another of the same name begins with a higher one than any before it.
+// Promise: the runs of a name share an epoch, the highest of theirs, which they keep or raise; once all have gone,
+// another job of the name begins with a higher one than any before it. A later run begins with the owner, deadline and
+// retention of the one before it.
 #pragma once
 
 #include <chrono>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "job.h"
 
@@ -17,6 +21,8 @@ class JobTable {
   Job* find(const std::string& name) { return const_cast<Job*>(std::as_const(*this).find(name)); }
   Job& at(const std::string& name) { return jobs_.at(name); }
   const Job& at(const std::string& name) const { return jobs_.at(name); }
+  // NAME, NAME~2, ..., as far as they are there, the first one first.
+  std::vector<const Job*> runs_of(std::string_view name) const;
   // Null also while it is being deleted.
   const Job* standing(const std::string& name) const;
   Job* standing(const std::string& name) { return const_cast<Job*>(std::as_const(*this).standing(name)); }

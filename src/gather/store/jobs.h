@@ -22,6 +22,8 @@ class Jobs {
   std::optional<JobState> state(const std::string& name) const;
   std::optional<JobState> brief_state(const std::string& name) const;
   std::vector<JobState> list(const std::string& after, size_t limit) const;
+  std::vector<std::string> runs(const std::string& name) const;
+  std::vector<RunFacts> run_facts(const UploadMetadata& file) const;
   Outcome<StoredFile> read(const std::string& name, int capture, int rank) const;
 
  private:
@@ -36,6 +38,7 @@ class Jobs {
   void change(const std::string& name, Wanted wanted, Reply<JobState> done);
   Refusal prepare(Changed& changed) const;
   JobState settle(const Changed& changed);
+  static JobState brief_state(const Memory& memory, const Job& job, Time at);
   void trash(const std::string& name, const std::string& who, const std::vector<UploadPointer>& uploads,
              const Reply<Done>& done);
   Refusal move_to_trash(const std::string& name, const std::vector<UploadPointer>& uploads, FoldersToFlush& folders);

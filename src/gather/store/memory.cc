@@ -8,8 +8,24 @@
 namespace skewscope::gather {
 namespace {
 
-// With those that are on their way.
-int64_t files_with_open(const Job& job) { return ranks_arrived(job) + dumps_of(job).count + job.open_uploads; }
+// Those of a job and of the other runs of its name, with those that are on their way.
+int64_t files_of_name(const JobTable& jobs, const std::string& name) {
+  int64_t files = 0;
+  for (const Job* run : jobs.runs_of(name_of_run(name))) {
+    files += run->open_uploads;
+    for (const auto& [capture, of_capture] : run->files) files += std::ssize(of_capture);
+  }
+  return files;
+}
+
+// Whether it is now another time from when to when files of that capture were written.
+bool stretch(std::map<int, Written>& of_captures, int capture, Time at) {
+  const auto [found, made] = of_captures.try_emplace(capture, Written{at, at});
+  Written& written = found->second;
+  const bool within = !made && written.first <= at && at <= written.last;
+  written = {std::min(written.first, at), std::max(written.last, at)};
+  return !within;
+}
 
 }  // namespace
 
@@ -91,13 +107,14 @@ Refusal Memory::admit(const NewUpload& asked, const GatherLimits& most, const Fi
     }
     if (!metadata.replace) return Refusal::other_content;
   }
-  const int64_t there = job == nullptr ? 0 : files_with_open(*job);
-  if (file == nullptr && there >= most.files_per_job) return Refusal::quota;
+  if (file == nullptr && files_of_name(jobs, metadata.job) >= most.files_per_job) return Refusal::quota;
   if (figures.open_uploads >= static_cast<uint64_t>(most.open_uploads)) return Refusal::too_many;
-  if (job == nullptr) return Refusal::none;
-  const int ranks = expected_of(*job, job->row), half = std::max(1, most.open_uploads / 2);
+  int open = 0;
+  for (const Job* run : jobs.runs_of(name_of_run(metadata.job))) open += run->open_uploads;
+  if (job == nullptr && open == 0) return Refusal::none;
+  const int ranks = job == nullptr ? 0 : expected_of(*job, job->row), half = std::max(1, most.open_uploads / 2);
   const int most_open = ranks == 0 ? half : std::min(half, std::max(16, 2 * ranks));
-  return job->open_uploads < most_open ? Refusal::none : Refusal::too_many;
+  return open < most_open ? Refusal::none : Refusal::too_many;
 }
 
 Refusal Memory::enter(const UploadPointer& upload, const GatherLimits& most, bool& of_new_job) {
@@ -124,6 +141,7 @@ Refusal Memory::enter(const UploadPointer& upload, const GatherLimits& most, boo
     upload->widens = expects_other_files(job, row);
     job.row = std::move(row);
   }
+  if (asked.written) upload->stretches = stretch(job.row.written, metadata.capture, *asked.written);
   uploads.emplace(upload->row.id, upload);
   return Refusal::none;
 }

@@ -40,6 +40,8 @@ class SpoolStore : public Store {
                      Reply<Done> done) override;
   std::optional<JobState> job(const std::string& name) const override { return jobs_.state(name); }
   std::optional<JobState> job_in_brief(const std::string& name) const override { return jobs_.brief_state(name); }
+  std::vector<std::string> runs_of(const std::string& name) const override { return jobs_.runs(name); }
+  std::vector<RunFacts> run_facts(const UploadMetadata& file) const override { return jobs_.run_facts(file); }
   uint32_t epoch_of(const std::string& name) const override { return core_.memory.lock()->jobs.epoch_of(name); }
   std::vector<JobState> jobs(const std::string& after, size_t limit) const override { return jobs_.list(after, limit); }
   Outcome<StoredFile> read(const std::string& name, int capture, int rank) const override {

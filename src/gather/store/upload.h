@@ -25,6 +25,7 @@ struct Upload {
   bool busy = false;
   bool gone = false;                   // removed, refused or of a deleted job
   bool widens = false;                 // names ranks that nobody had named before, and files of the job are there
+  bool stretches = false;              // was written before or after what was there of its capture
   std::atomic<bool> unsynced = false;  // a writer has written since the last flush; without the lock
 
   // Reached by its operations alone, of which one runs at a time.

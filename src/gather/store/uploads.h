@@ -67,7 +67,7 @@ class Uploads {
   Refusal room_for(const UploadRow& row, bool of_new_job, uint64_t charged);
   void begin_part(const UploadPointer& upload, bool of_new_job, const Reply<UploadState>& done);
   void enter_row(const UploadPointer& upload, const std::function<void()>& begun, const Then& refuse);
-  bool is_known(const UploadMetadata& metadata) const;
+  bool is_known(const Upload& upload) const;
   // Writers.
   Refusal begin_writer(const UploadPointer& upload, const Asked& asked);
   Refusal take_length(const UploadPointer& upload, std::optional<uint64_t> length);

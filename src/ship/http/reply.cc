@@ -80,6 +80,7 @@ bool ReplyReader::take_line(std::string_view line) {
   if (same_field(name, "upload-length")) reply_.length = whole_number(value);
   if (same_field(name, "repr-digest")) reply_.digest = digest_from_repr(value);
   if (same_field(name, "location")) reply_.location = value;
+  if (same_field(name, "skewscope-job") && is_job(value)) reply_.job = value;
   if (same_field(name, "content-disposition")) reply_.filename = filename_of(value);
   if (same_field(name, "retry-after")) {
     constexpr uint64_t kMost = 1'000'000;

@@ -18,6 +18,7 @@ struct Reply {
   std::optional<Digest> digest;  // Repr-Digest
   std::optional<std::chrono::seconds> retry_after;
   std::string location;
+  std::string job;       // which run of the job's name it is about: is_job(), or ""
   std::string filename;  // of Content-Disposition; a name as of jobs
   std::string detail;    // why, for people: of the problem document, or of the connection
   // One side does not trust the other: a token or a certificate must be replaced. With status 0, `detail` says all.

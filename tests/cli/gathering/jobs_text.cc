@@ -88,7 +88,7 @@ TEST_CASE("what a gatherer sends cannot steer the terminal, and what it leaves o
   CHECK(text == "run1: complete: 8 of 8 ranks; report complete. a?b?[2J\n");
   CHECK(one_line(Document::object()) == ": : 0 ranks, of an unknown number; report \n");
   CHECK(lines_of(jobs_table(Document::array({Document::object(), {{"job", 7}}}), 80)).size() == 3);
-  CHECK(job_text(job_of("run1", ""), "https://head").find("Verdict") == std::string::npos);
+  CHECK(job_text(job_of("run1", ""), "https://head", 80).find("Verdict") == std::string::npos);
 }
 
 TEST_CASE("a state names the ranks that are missing") {

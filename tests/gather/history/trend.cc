@@ -37,6 +37,8 @@ TEST_CASE("jobs are runs of one name where they differ in what counts them: ids,
   CHECK(series_of("eval.20261129T0610") == "eval");
   CHECK(series_of("pretrain-7b") == "pretrain-7b");
   CHECK(series_of("run") == "run");
+  CHECK(series_of("run~2") == "run");
+  CHECK(series_of("pretrain-7b-4711~12") == "pretrain-7b");
   CHECK(series_of("4711") == "4711");
   CHECK(series_of("bert-4711-r2") == "bert-4711-r2");
 }

@@ -347,6 +347,21 @@ TEST_CASE("a job's own token may create the job, an identity alone may not") {
   CHECK(decisions(munge("", 1000, "A", "n1", ""), nullptr) == "+++ -aa aaaaaaaa aaaa aaaaa aaa");
 }
 
+TEST_CASE("a job's token counts in the later runs of its name and in no other job") {
+  const Credential of_a = bearer("", kBothA, ""), of_b = bearer("", token("B", kUpload | kRead), "");
+  for (const std::string run : {"A~2", "A~17"}) {
+    const std::string line = "GET /v1/jobs/" + run;
+    const Question question{line.c_str(), "", {}};
+    const Asked asked = ask(question, of_a), other = ask(question, of_b);
+    CHECK(asked.request.job == run);
+    CHECK(authorize(asked.request, run, &kJobA, asked.caller) == Decision::allow);
+    CHECK(authorize(other.request, run, &kJobA, other.caller) == Decision::unknown);
+    CHECK(authorize(asked.request, "A-1~2", &kJobA, asked.caller) == Decision::unknown);
+  }
+  const Asked revoked = ask({"GET /v1/jobs/A~2", "", {}}, bearer("", token("A", kUpload | kRead, 0), ""));
+  CHECK(authorize(revoked.request, "A~2", &kJobA, revoked.caller) == Decision::unauthenticated);
+}
+
 TEST_CASE("a token of a deleted job may not make another job of its name") {
   CHECK(decisions(bearer("", token("A", kUpload | kRead, 0), ""), &kDeletedA) == "+++ aaa aaaaaaaa aaa+ aaaa+ fff");
   CHECK(decisions(bearer("", kBothA, ""), &kDeletedA) == "+++ fff ++++++++ ++++ +++++ fff");

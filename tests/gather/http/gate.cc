@@ -92,6 +92,21 @@ TEST_CASE("path, query and fields of a request arrive as they were meant") {
   CHECK(admitted({"GET /v1/jobs/j/report.json HTTP/1.1"}).generation == 0);
 }
 
+TEST_CASE("a later run of a name is a job that is read and deleted and no file is sent to it by that name") {
+  for (const char* line : {"GET /v1/jobs/j~2", "GET /v1/jobs/j~2/report.html", "GET /v1/jobs/j~2/ranks/0",
+                           "DELETE /v1/jobs/j~2", "POST /v1/jobs/j~2/report", "GET /jobs/j~2", "GET /jobs/j%7E2"}) {
+    INFO(line);
+    CHECK(admitted({std::string(line) + " HTTP/1.1"}).job == "j~2");
+  }
+  CHECK(refused({"PUT /v1/jobs/j~2/ranks/0 HTTP/1.1", "Content-Length: 1"}).status == 400);
+  for (const char* line : {"GET /v1/jobs/j~1", "GET /v1/jobs/j~02", "GET /v1/jobs/~2", "GET /v1/jobs/j~2~3"}) {
+    INFO(line);
+    CHECK(refused({std::string(line) + " HTTP/1.1"}).status == 400);
+  }
+  CHECK(admitted({"GET /v1/history?job=j~2 HTTP/1.1"}).query.at(0).second == "j~2");
+  CHECK(admitted({"PUT /v1/jobs/j/ranks/0?age=12 HTTP/1.1", "Content-Length: 1"}).query.at(0).second == "12");
+}
+
 TEST_CASE("of a report's folder no address names what is not on the list of its files") {
   for (const char* path : {"index.html", "log", "COMPLETE", "tables", "tables/ranks", "tables/.csv", "tables/Ranks.csv",
                            "tables/summary.txt", "ranks.csv", "hang/hang.json", "tables/a/b.csv"}) {
