@@ -51,6 +51,19 @@ void Seen::settle(const Delivery& delivery, const ShipOptions& options, bool hel
   }
 }
 
+ShipProgress progress_of(const SeenFiles& files) {
+  ShipProgress at;
+  for (const auto& [key, seen] : files) {
+    const bool accepted = seen.state == Seen::State::accepted;
+    if (seen.before || seen.state == Seen::State::bad || seen.state == Seen::State::left) continue;
+    ++at.all_files;
+    at.files += accepted ? 1 : 0;
+    at.all_bytes += static_cast<int64_t>(seen.file.stamp.size);
+    at.bytes += static_cast<int64_t>((accepted ? 1 : seen.arrived) * static_cast<double>(seen.file.stamp.size));
+  }
+  return at;
+}
+
 // Newer files of a rank wait for the last try of an older one.
 bool all_decided(const SeenFiles& files) {
   using State = Seen::State;

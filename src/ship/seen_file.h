@@ -37,6 +37,8 @@ struct Seen {
 
 using SeenFiles = std::map<std::string, Seen>;  // by stamp
 
+// Of what this run has to send; bad files and those that are left are not counted.
+ShipProgress progress_of(const SeenFiles& files);
 // With --once: is there nothing to wait for but last tries?
 bool all_decided(const SeenFiles& files);
 // The oldest of these, if there is one: by now all that is older is there, as far as this agent sends it.

@@ -130,17 +130,8 @@ class Agent {
   void tell_progress(Clock::time_point now) {
     if (!options_.progress || now < next_progress_) return;
     next_progress_ = now + kTell;
-    ShipProgress at;
     const std::lock_guard lock(mutex_);
-    for (const auto& [key, seen] : seen_) {
-      const bool accepted = seen.state == Seen::State::accepted;
-      if (seen.before || seen.state == Seen::State::bad || seen.state == Seen::State::left) continue;
-      ++at.all_files;
-      at.files += accepted ? 1 : 0;
-      at.all_bytes += static_cast<int64_t>(seen.file.stamp.size);
-      at.bytes += static_cast<int64_t>((accepted ? 1 : seen.arrived) * static_cast<double>(seen.file.stamp.size));
-    }
-    options_.progress(at);
+    options_.progress(progress_of(seen_));
   }
 
   void look_around() {

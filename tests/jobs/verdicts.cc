@@ -1,6 +1,8 @@
 // What an engineer reads first, over simulated jobs whose fault is known: the right cause, the right repair, and nobody
 // accused where nobody is at fault.
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "skewscope/correlate.h"
@@ -13,6 +15,13 @@ using skewscope::test::Folder;
 
 namespace {
 
+JobReport report_of_folder(const std::filesystem::path& folder) {
+  StageTimer timer;
+  auto report = correlate({folder.string()}, {}, timer);
+  REQUIRE(report.ok());
+  return std::move(report).value();
+}
+
 // The first lines of the summary, each text in one line.
 std::string words_about(const SimulateOptions& job) {
   const Folder folder("verdicts");
@@ -20,14 +29,18 @@ std::string words_about(const SimulateOptions& job) {
   options.directory = folder.path.string();
   options.cpu_rows_per_kernel = 1;
   REQUIRE(simulate_job(options).ok());
-  StageTimer timer;
-  const auto report = correlate({folder.path.string()}, {}, timer);
-  REQUIRE(report.ok());
-  std::string text = terminal_summary(report.value(), "", false);
+  std::string text = terminal_summary(report_of_folder(folder.path), "", false);
   for (size_t at = text.find("\n           "); at != std::string::npos; at = text.find("\n           ")) {
     text.replace(at, 12, " ");
   }
   return text;
+}
+
+std::string versions_finding(const JobReport& report) {
+  for (const Finding& finding : report.diagnostics) {
+    if (finding.code.text() == "versions-differ") return finding.message;
+  }
+  return "";
 }
 
 bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
@@ -134,4 +147,28 @@ TEST_CASE("a healthy job accuses nobody") {
     INFO(text);
     CHECK(says(text, "No rank is a clear straggler"));
   }
+}
+
+TEST_CASE("a rank whose library has another version is named") {
+  const Folder folder("software");
+  SimulateOptions job;
+  job.directory = (folder.path / "job").string();
+  job.nodes = 1;
+  job.gpus_per_node = 4;
+  job.tp = 1;
+  job.steps = 2;
+  REQUIRE(simulate_job(job).ok());
+  using Software = std::vector<std::string>;
+  const JobReport alike = report_of_folder(job.directory);
+  CHECK(alike.job.software == Software{"CUDA 12.8", "CUDA driver 12.8", "NCCL 2.27.5"});
+  CHECK(versions_finding(alike) == "");
+
+  const std::filesystem::path trace = folder.path / "job" / "rank3_trace.json";
+  std::ifstream in(trace);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  text.replace(text.find("2.27.5"), 6, "2.26.2");
+  std::ofstream(trace) << text;
+  const JobReport different = report_of_folder(job.directory);
+  CHECK(different.job.software == Software{"CUDA 12.8", "CUDA driver 12.8", "NCCL 2.26.2", "NCCL 2.27.5"});
+  CHECK(versions_finding(different) == "NCCL 2.26.2 on rank 3, NCCL 2.27.5 on ranks 0-2");
 }
