@@ -29,7 +29,18 @@ namespace ondemand = simdjson::ondemand;
 
 constexpr const char* kRocprofFormat = "rocprofv3 json";
 
-enum Path : size_t { kMetadata, kAgent, kNames, kMarkerName, kSymbol, kDispatch, kHipApi, kRcclApi, kMarker, kCopy };
+enum Path : size_t {
+  kMetadata,
+  kAgent,
+  kBufferNames,
+  kMarkerName,
+  kSymbol,
+  kDispatch,
+  kHipApi,
+  kRcclApi,
+  kMarker,
+  kCopy
+};
 
 std::vector<std::string> paths() {
   const std::string tool = "rocprofiler-sdk-tool/";
@@ -88,7 +99,7 @@ class RocprofReading {
         return read_metadata(object);
       case kAgent:
         return read_agent(object);
-      case kNames:
+      case kBufferNames:
         return read_names(object);
       case kMarkerName:
         return read_marker_name(object);
