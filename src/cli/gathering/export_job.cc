@@ -70,9 +70,9 @@ class Export {
   Result<Done> fetch_traces(const nlohmann::json& job) {
     const int64_t arrived = job.value("arrived", int64_t{0});
     const int known = job.value("expected", 0), ranks = known > 0 ? known : kMostRanks;
-    const int captures = std::max(job.value("captures", 1), 1);
     int64_t found = 0;
-    for (int capture = 0; capture < captures && found < arrived; ++capture) {
+    for (const int capture : job.value("capture_numbers", std::vector<int>())) {
+      if (found == arrived) break;
       const std::string folder = fmt::format("traces/c{:04}", capture);
       std::error_code failed;
       fs::create_directories(directory_ + "/" + folder, failed);

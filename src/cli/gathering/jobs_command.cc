@@ -63,6 +63,18 @@ class Jobs {
     if (!report.ok()) return fail(report.error());
     return judge(report.value(), options_.judged, "jobs", options_.common.quiet);
   }
+  // Its first run may have been deleted: the list of jobs has the others.
+  Result<std::string> newest_of_name() {
+    const auto first = document(job_);
+    if (first.ok()) return newest_run(first.value());
+    const auto found = document("/v1/jobs?page=1&q=" + options_.job);
+    if (!found.ok()) return first.error();
+    for (const Document& job : found.value().value("jobs", Document::array())) {
+      const std::string name = field_text(job, "job");
+      if (is_job(name) && name_of_run(name) == options_.job) return name;
+    }
+    return first.error();
+  }
   bool print_change(const Document& job, std::string& last) const {
     const std::string line = state_line(job);
     if (options_.one_line || std::exchange(last, line) == line) return true;
@@ -105,9 +117,9 @@ ExitCode Jobs::show() {
 // Of a name that was used again the newest run: it is what was sent just now.
 ExitCode Jobs::watch() {
   if (is_name(options_.job)) {
-    const auto first = document(job_);
-    if (!first.ok()) return fail(first.error());
-    job_ = "/v1/jobs/" + newest_run(first.value());
+    const auto newest = newest_of_name();
+    if (!newest.ok()) return fail(newest.error());
+    job_ = "/v1/jobs/" + newest.value();
   }
   std::string last;
   bool known = false;

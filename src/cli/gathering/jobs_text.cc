@@ -119,6 +119,8 @@ std::string state_line(const Document& job) {
   std::string text = field_text(job, "state") + ": ";
   text += expected > 0 ? fmt::format("{} of {} ranks", arrived, expected)
                        : fmt::format("{} ranks, of an unknown number", arrived);
+  if (const int64_t captures = whole_in(job, "captures"); captures > 1)
+    text += fmt::format(" of {} captures", captures);
   const auto missing = job.value("missing_ranks", std::vector<int32_t>());
   if (!missing.empty()) text += ", missing " + human_ranks(missing);
   return text + "; report " + field_text(job, "report_state");

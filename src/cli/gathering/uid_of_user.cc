@@ -12,7 +12,7 @@ uint32_t uid_of_user(const std::string& flag, const std::string& user) {
   const char* const text_end = user.data() + user.size();
   uint32_t uid = 0;
   const auto [end, error] = std::from_chars(user.data(), text_end, uid);
-  if (error == std::errc() && end == text_end) return uid;
+  if (error == std::errc() && end == text_end && std::to_string(uid) == user) return uid;
   std::vector<char> text(16 << 10);
   passwd entry{};
   passwd* found = nullptr;

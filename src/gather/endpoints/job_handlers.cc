@@ -115,7 +115,7 @@ void put_job(const Context& context, const CallPointer& call, const Continue& ne
     if (parsed.problem != nullptr) return respond(problem(400, parsed.problem));
     const std::string job = newest_run(store, call->request.job);
     const auto known = store.job_in_brief(job);
-    if (!known && !is_name(job)) return respond(problem(404, "no such run"));
+    if (!known && !is_name(job)) return respond(problem(404, "no such job, upload or file"));
     if (deletes_sooner(parsed.settings, known, usual)) {
       const auto facts = facts_of(store, job);
       if (!may_delete(job, facts ? &*facts : nullptr, call->caller)) {
@@ -147,7 +147,9 @@ void each_readable_job(const Store& store, const Call& call, const std::string& 
   };
   const std::string only = only_job_of(call);
   if (!only.empty()) {
-    for (const std::string& run : store.runs_of(only)) {
+    std::vector<std::string> runs = store.runs_of(only);
+    std::sort(runs.begin(), runs.end());
+    for (const std::string& run : runs) {
       const auto job = run > after ? store.job_in_brief(run) : std::nullopt;
       if (job && readable(*job) && !take(*job)) return;
     }
@@ -206,7 +208,7 @@ void end_job(const Context& context, const CallPointer& call, const Continue& ne
 
 // Who asks learns the epoch that tokens must have from now on.
 void revoke_tokens(const Context& context, const CallPointer& call, const Continue& next) {
-  context.store.raise_epoch(call->request.job, state_as(200, next));
+  context.store.raise_epoch(newest_run(context.store, call->request.job), state_as(200, next));
 }
 
 void delete_job(const Context& context, const CallPointer& call, const Continue& next) {

@@ -32,6 +32,7 @@ json as_json(const JobState& job) {
           {"missing_ranks", job.missing_ranks},
           {"missing", missing_json(job)},
           {"captures", job.captures},
+          {"capture_numbers", job.capture_numbers},
           {"created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(job.created))},
           {"bytes", job.bytes},
           {"open_uploads", job.open_uploads},

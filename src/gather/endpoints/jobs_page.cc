@@ -66,7 +66,8 @@ std::string ranks_cell(const ListedJob& listed) {
   const JobState& job = listed.job.state;
   const size_t nodes = std::max(job.settings.nodes.size(), listed.outcome ? listed.outcome->hosts.size() : 0);
   const std::string on = nodes == 0 ? "" : fmt::format(" on {} node{}", nodes, nodes == 1 ? "" : "s");
-  return (is_whole(job) ? std::to_string(files_expected(job)) : progress(job)) + on;
+  const std::string captures = is_whole(job) && job.captures > 1 ? fmt::format(" in {} captures", job.captures) : "";
+  return (is_whole(job) ? std::to_string(job.expected) : progress(job)) + captures + on;
 }
 
 std::string gain_cell(const std::optional<ReportOutcome>& outcome) {

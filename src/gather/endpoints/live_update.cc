@@ -43,8 +43,9 @@ async function ask() {
   if (document.hidden) return;
   const unanswered = document.getElementById("unanswered");
   try {
-    const answer = await fetch(location.href, {cache: "no-store", signal: AbortSignal.timeout(3 * period)});
-    if (answer.redirected || answer.status === 401 || answer.status === 404) return location.reload();
+    const answer = await fetch(location.href, {cache: "no-store", redirect: "manual", signal: AbortSignal.timeout(3 * period)});
+    // To sign on again, or gone: for a proxy any of these.
+    if (answer.type === "opaqueredirect" || [401, 403, 404].includes(answer.status)) return location.reload();
     if (!answer.ok) throw new Error(answer.statusText);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const part of document.querySelectorAll("[data-live]")) {

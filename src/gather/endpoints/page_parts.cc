@@ -25,7 +25,7 @@ constexpr const char* kStyle =
     "svg.steps .run{fill:none;stroke:currentColor;stroke-width:1.5}svg.steps .point{fill:currentColor}"
     "svg.steps .change{stroke:#d2691e;stroke-width:1.5;stroke-dasharray:4 3}"
     "svg.steps text{fill:currentColor;font-size:11px}svg.steps text.changed{fill:#d2691e}"
-    "tr.changed td{border-bottom:2px solid #d2691e}"
+    "td.change{min-width:9rem}tr.changed td{border-bottom:2px solid #d2691e}"
     "ul.files{columns:18rem;padding-left:1.2rem}.soft{opacity:.75}"
     "pre{margin:0;white-space:pre-wrap}input{max-width:40rem}"
     "input,select{font:inherit;width:100%;box-sizing:border-box}"
@@ -125,7 +125,8 @@ std::string percent(double share) { return share < 0 ? "–" : fmt::format("{:.1
 std::string progress(const JobState& job) {
   const int64_t expected = files_expected(job);
   if (expected == 0) return fmt::format("{} arrived", job.arrived);
-  return fmt::format("<progress max=\"{1}\" value=\"{0}\"></progress> {0} of {1}", job.arrived, expected);
+  const std::string captures = job.captures > 1 ? fmt::format(", of {} captures", job.captures) : "";
+  return fmt::format("<progress max=\"{1}\" value=\"{0}\"></progress> {0} of {1}{2}", job.arrived, expected, captures);
 }
 
 // Of dumps alone the report is what they say: once is enough.

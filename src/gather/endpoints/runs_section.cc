@@ -92,7 +92,7 @@ std::string runs_section(const std::string& series, const std::vector<Run>& runs
     const bool changed = change != changes.end();
     section += fmt::format(
         "<tr{0}><td class=\"name\"><a href=\"/jobs/{1}\">{1}</a></td><td data-of=\"Begun\">{2}</td>"
-        "<td class=\"n\" data-of=\"Step\">{3}</td><td data-of=\"Change\">{4}</td><td class=\"n\" "
+        "<td class=\"n\" data-of=\"Step\">{3}</td><td class=\"change\" data-of=\"Change\">{4}</td><td class=\"n\" "
         "data-of=\"Efficiency\">{5}</td>"
         "<td class=\"n\" data-of=\"Waiting\">{6}</td><td class=\"n\" data-of=\"Could be gained\">{7}</td>"
         "<td class=\"verdict\">{8}</td></tr>\n",

@@ -133,6 +133,7 @@ struct JobState {
   int open_uploads = 0;               // but those of logs that grow
   bool grows = false;                 // has such a log
   std::vector<int> missing_ranks;     // in any capture that has begun; at most 1000
+  std::vector<int> capture_numbers;   // of those that have a file or an open upload; in whole states alone
   std::vector<MissingRanks> missing;  // the same by capture: of the first 32 that lack any, at most 1000 in all
   ReportState report = ReportState::none;
   int report_generation = 0;  // newest that can be read; 0: none

@@ -152,8 +152,13 @@ JobRow& Recovery::job_of(const std::string& name) {
     JobRow& row = found->second;
     row.name = name;
     row.created = options_.now;
-    // Tokens of a job whose epoch is not known are refused: whoever is entitled gets another.
-    row.epoch = std::max({epoch_of_now(), out_.next_epochs[""], out_.next_epochs[std::string(name_of_run(name))]});
+    // The epoch is that of all runs of the name. Tokens of a job whose epoch is not known are refused: whoever is
+    // entitled gets another.
+    const std::string first(name_of_run(name));
+    const bool is_known = std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& job) {
+      return job.first != name && name_of_run(job.first) == first;
+    });
+    row.epoch = std::max({is_known ? 0 : epoch_of_now(), out_.next_epochs[""], out_.next_epochs[first]});
     change([row](Manifest& manifest) { manifest.add_job(row); });
   }
   return found->second;

@@ -46,6 +46,7 @@ void fill_in_missing(const Job& job, JobState& state) {
   for (const auto& [capture, files] : job.files) captures.insert(capture);
   for (const auto& [capture, uploads] : job.open_of_capture) captures.insert(capture);
   std::erase_if(captures, is_dump);
+  state.capture_numbers.assign(captures.begin(), captures.end());
   if (captures.empty()) captures.insert(0);
   size_t room = kMostMissingRanks;
   for (const int capture : captures) {

@@ -14,6 +14,7 @@ std::optional<JobState> Jobs::state(const std::string& name) const {
   if (job == nullptr) return std::nullopt;
   JobState state = state_of(*job, at);
   state.epoch = memory->jobs.epoch_of(name);
+  state.owner_uid = memory->jobs.owner_of_name(name);
   return state;
 }
 
@@ -28,6 +29,7 @@ std::optional<JobState> Jobs::brief_state(const std::string& name) const {
 JobState Jobs::brief_state(const Memory& memory, const Job& job, Time at) {
   JobState state = brief_state_of(job, at);
   state.epoch = memory.jobs.epoch_of(job.row.name);
+  state.owner_uid = memory.jobs.owner_of_name(job.row.name);
   return state;
 }
 
@@ -146,15 +148,22 @@ JobState Jobs::settle(const Changed& changed) {
 }
 
 void Jobs::put(const std::string& name, const JobSettings& settings, Reply<JobState> done) {
-  const auto merge = [settings](JobRow& row) {
+  uint32_t next = 0, owner = 0;
+  {
+    const auto memory = core_.memory.lock();
+    next = memory->jobs.epoch_of(name) + 1;
+    owner = memory->jobs.owner_of_name(name);
+  }
+  const auto merge = [settings, next, owner](JobRow& row) {
     JobSettings& kept = row.settings;
     if (settings.world_size) kept.world_size = settings.world_size;
     if (settings.captures) kept.captures = settings.captures;
     if (settings.deadline) kept.deadline = settings.deadline;
     if (settings.retention) kept.retention = settings.retention;
     if (settings.owner_uid) {
-      const bool was_anothers = row.owner_uid != 0 && row.owner_uid != *settings.owner_uid;
-      if (was_anothers) ++row.epoch;  // the tokens that he has of it
+      const uint32_t before = row.owner_uid != 0 ? row.owner_uid : owner;
+      // The tokens that he has of it end.
+      if (before != 0 && before != *settings.owner_uid) row.epoch = std::max(row.epoch + 1, next);
       kept.owner_uid = row.owner_uid = *settings.owner_uid;
     }
     if (!settings.nodes.empty()) kept.nodes = settings.nodes;

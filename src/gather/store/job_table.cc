@@ -80,6 +80,12 @@ uint32_t JobTable::epoch_of(const std::string& name) const {
   return runs.empty() || !all_go ? epoch : epoch + 1;
 }
 
+uint32_t JobTable::owner_of_name(const std::string& name) const {
+  const std::vector<const Job*> runs = runs_of(name_of_run(name));
+  const auto owned = std::find_if(runs.rbegin(), runs.rend(), [](const Job* run) { return run->row.owner_uid != 0; });
+  return owned == runs.rend() ? 0 : (*owned)->row.owner_uid;
+}
+
 // Copies no names and no settings: it is asked at each scrape, under the lock.
 JobCounts JobTable::count() const {
   JobCounts out;

@@ -37,6 +37,8 @@ class JobTable {
 
   uint32_t epoch_of(const std::string& name) const;
   uint32_t next_epoch(const std::string& name) const;
+  // Of all runs of its name: whose the newest is, as far as anybody said; 0: nobody did.
+  uint32_t owner_of_name(const std::string& name) const;
   void put_next_epochs(std::map<std::string, uint32_t> epochs) { next_epochs_ = std::move(epochs); }
 
   // Counted again where that takes less than a twentieth of the time since it was last done, however often it is asked.

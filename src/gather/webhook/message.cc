@@ -76,7 +76,7 @@ std::string message_of(const ReportEnded& ended, const std::string& base) {
                {"created", utc(job.created)},
                {"generation", ended.generation},
                {"partial", made && job.report == ReportState::partial},
-               {"ranks", job.arrived},
+               {"ranks", ended.outcome ? int64_t{ended.outcome->ranks} : job.arrived},
                {"expected_ranks", job.expected == 0 ? json() : json(files_expected(job))},
                {"verdict", text_or_null(hangs  ? ended.hang
                                         : made ? ended.verdict

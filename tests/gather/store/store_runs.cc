@@ -102,6 +102,41 @@ TEST_CASE("an epoch that was raised in a run counts after that run has gone, and
   CHECK(spool.store->epoch_of("train") == 4);
 }
 
+TEST_CASE("the owner of a name is that of all its runs, whichever of them says so") {
+  Spool spool("run_owner");
+  Asking ask = spool.ask();
+  ask.put("train", 0, kTrace);
+  ask.put("train~2", 0, "{}");
+  JobSettings settings;
+  settings.owner_uid = 7;
+  ask.put_job("train~2", settings);
+  for (int start = 0; start < 2; ++start, spool.open()) {
+    for (const char* job : {"train", "train~2"}) {
+      CHECK(spool.store->job(job)->owner_uid == 7);
+      CHECK(spool.store->job_in_brief(job)->owner_uid == 7);
+      CHECK(spool.store->epoch_of(job) == 0);
+    }
+  }
+}
+
+TEST_CASE("another owner of a name ends all tokens that the one before has of it") {
+  Spool spool("run_other_owner");
+  Asking ask = spool.ask();
+  ask.put("train", 0, kTrace);
+  JobSettings settings;
+  settings.owner_uid = 7;
+  ask.put_job("train", settings);
+  ask.put("train~2", 0, "{}");
+  ask.raise_epoch("train");
+  ask.raise_epoch("train");
+  settings.owner_uid = 8;
+  ask.put_job("train~2", settings);
+  for (const char* job : {"train", "train~2"}) {
+    CHECK(spool.store->job(job)->owner_uid == 8);
+    CHECK(spool.store->job(job)->epoch == 3);
+  }
+}
+
 TEST_CASE("files, open uploads and the bytes of nobody in particular are bounded over all runs of a name") {
   Spool spool("run_bounds");
   spool.options.limits.files_per_job = 3;
