@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Always on: an agent and the daemon with the logs of NCCL's Inspector while they are written.
+"""Logs while a job trains: an agent and the daemon with the logs of NCCL's Inspector while they are written.
 usage: growing_logs.py SKEWSCOPE"""
 import json
 import os
@@ -175,8 +175,8 @@ class GrowingLogs(unittest.TestCase):
 
     def test_the_page_for_operators_names_flags_that_there_are_and_figures_that_a_report_of_logs_has(self):
         top = Path(__file__).resolve().parents[2]
-        text = (top / "configs/README.md").read_text()
-        text = text[text.index("**Always on**"):text.index("A configuration file for `--config`")]
+        text = (top / "configs/OPERATING.md").read_text()
+        text = text[text.index("**Logs while a job trains**"):text.index("**Dumps of flight recorders**")]
         helps = {command: subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True).stdout
                  for command in ("ship", "gather")}
         line = next(line for line in text.splitlines() if line.strip().startswith("skewscope ship "))

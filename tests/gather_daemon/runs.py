@@ -230,6 +230,25 @@ class Runs(unittest.TestCase):
         self.assertEqual(ask("delete", "train~2", "--yes").returncode, 0)
         self.assertEqual(self.jobs(), ["train"])
 
+    def test_watch_follows_the_runs_that_are_there_when_the_first_one_is_gone(self):
+        self.start()
+        for run in ("first", "second"):
+            self.ship(self.node(run, range(RANKS)))
+        self.assertEqual(self.daemon.ask("DELETE", "/v1/jobs/train").status, 204)
+        watched = subprocess.run([PROGRAM, "jobs", "watch", "train", "--one-line", "--to", self.daemon.url], capture_output=True, text=True,
+                                 timeout=60)
+        self.assertEqual(watched.returncode, 0, watched.stderr)
+        self.assertTrue(watched.stdout.startswith("train~2: complete"), watched.stdout)
+        self.assertEqual(self.daemon.ask("POST", "/v1/jobs/train/revoke").status, 200)
+
+    def test_export_has_the_traces_of_all_captures_whatever_their_numbers(self):
+        self.start()
+        for capture, run in ((1, "first"), (7, "second")):
+            self.ship(self.node(run, range(RANKS)), "--capture", capture)
+        out = self.folder / "exported"
+        subprocess.run([PROGRAM, "jobs", "export", "train", "-o", out, "--traces", "--to", self.daemon.url], check=True, capture_output=True)
+        self.assertEqual({folder.name: len(list(folder.iterdir())) for folder in (out / "traces").iterdir()}, {"c0001": RANKS, "c0007": RANKS})
+
     def test_settings_and_the_end_of_a_name_are_those_of_its_newest_run(self):
         self.start()
         for run in ("first", "second"):
@@ -251,6 +270,8 @@ class Runs(unittest.TestCase):
         self.daemon.start()
         kept = {job: list(self.kept(job)) for job in self.jobs()}
         self.assertEqual(kept, {"train": ["first"], "train~2": ["second"], "train~3": ["third"]})
+        self.assertEqual(self.daemon.job("train")["epoch"], self.daemon.job("train~3")["epoch"])
+        self.assertLess(self.daemon.job("train")["epoch"], 1000)
 
 
 class Rights(unittest.TestCase):

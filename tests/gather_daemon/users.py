@@ -16,7 +16,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from daemon import PROGRAM, Answer, Daemon, key_file, metadata, minted, received, self_made_ca
+from daemon import PROGRAM, Answer, Daemon, digest_of, key_file, metadata, minted, received, self_made_ca
 
 HELD = tempfile.TemporaryDirectory(prefix="skewscope_users_")
 KEYS = key_file(HELD.name)
@@ -88,6 +88,28 @@ class UsersTest(unittest.TestCase):
 
 
 class Tokens(UsersTest):
+    def test_who_took_a_name_and_used_it_twice_has_nothing_of_it_once_it_is_registered_for_another(self):
+        sent = [TRACE, TRACE.replace(b"5.0", b"6.0")]
+        for trace in sent:
+            self.assertEqual(self.daemon.put(trace, "taken-1", 0, self.token[BOB], query="?world_size=1&age=1",
+                                             Repr_Digest=digest_of(trace)).status, 201)
+        self.assertEqual(self.jobs(BOB, "?q=taken"), ["taken-1", "taken-1~2"])
+        of_job = minted(KEYS, "taken-1")
+        self.assertEqual(self.daemon.ask("POST", "/v1/jobs/taken-1/revoke", token=self.token["*"]).status, 200)
+        given = self.daemon.ask("POST", "/v1/tokens", body=b'{"job": "taken-1"}', token=self.token["*"]).json()["token"]
+        self.assertEqual(self.daemon.ask("GET", "/v1/jobs/taken-1~2", token=of_job).status, 401)
+        self.assertEqual(self.daemon.ask("GET", "/v1/jobs/taken-1~2", token=given).status, 200)
+        self.register("taken-1", ALICE)
+        for job in ("taken-1", "taken-1~2"):
+            self.assertEqual((self.ask(ALICE, "GET", f"/v1/jobs/{job}").status, self.ask(BOB, "GET", f"/v1/jobs/{job}").status), (200, 404))
+            self.assertEqual(self.ask(ALICE, "GET", f"/v1/jobs/{job}/ranks/0").status, 200)
+            self.assertEqual(self.daemon.ask("GET", f"/v1/jobs/{job}", token=given).status, 401)
+        self.assertEqual((self.jobs(ALICE, "?q=taken"), self.jobs(BOB, "?q=taken")), (["taken-1", "taken-1~2"], []))
+        own = TRACE.replace(b"5.0", b"7.0")
+        self.assertEqual(self.daemon.put(own, "taken-1", 0, self.token[ALICE], query="?world_size=1&age=1",
+                                         Repr_Digest=digest_of(own)).status, 201)
+        self.assertEqual(self.daemon.put(own, "taken-1", 1, self.token[BOB]).status, 404)
+
     def test_one_token_reads_all_jobs_of_a_user_and_no_other(self):
         self.assertEqual(self.jobs(ALICE), ["train-1", "train-3"])
         self.assertEqual(self.jobs(BOB), ["train-2"])

@@ -53,12 +53,17 @@ bool others_may_use(const std::string& file) {
 Result<std::string> read_secret_file(const std::string& file, const std::string& recipe) {
   const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
-  if (opened.get() < 0 || ::fstat(opened.get(), &status) != 0) {
+  if (opened.get() < 0 && errno == ENOENT) {
     return no_secret(std::string(std::strerror(errno)) + "; make it with: (umask 077; " + recipe + " > " + file + ")");
   }
+  if (opened.get() < 0 && errno == EACCES) {
+    return no_secret("Permission denied; chown it to the one that runs skewscope");
+  }
+  if (opened.get() < 0 || ::fstat(opened.get(), &status) != 0) return no_secret(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) return no_secret("not a regular file");
   if (others_may_use(opened.get(), status)) return no_secret("others can read or write it; chmod 600 " + file);
-  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
+  // Root may read all files, and mints with the daemon's keys.
+  if (status.st_uid != ::geteuid() && status.st_uid != 0 && ::geteuid() != 0) {
     return no_secret("it belongs to another user; chown it to the one that runs skewscope");
   }
   std::string text(kLongestSecretFile, '\0');

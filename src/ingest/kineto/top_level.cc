@@ -175,15 +175,16 @@ void read_version(std::string_view key, std::string_view value, FileContent& con
   struct Library {
     std::string_view key;
     const char* name;
+    int64_t least;  // number of a version
     std::string (*words)(int64_t);
   };
-  static constexpr Library kLibraries[] = {{"cuda_runtime_version", "CUDA", cuda_version},
-                                           {"cuda_driver_version", "CUDA driver", cuda_version},
-                                           {"hip_runtime_version", "HIP", hip_version},
-                                           {"hip_driver_version", "HIP driver", hip_version}};
+  static constexpr Library kLibraries[] = {{"cuda_runtime_version", "CUDA", 1000, cuda_version},
+                                           {"cuda_driver_version", "CUDA driver", 1000, cuda_version},
+                                           {"hip_runtime_version", "HIP", 10'000'000, hip_version},
+                                           {"hip_driver_version", "HIP driver", 10'000'000, hip_version}};
   for (const Library& library : kLibraries) {
     int64_t number = 0;
-    if (key != library.key || !read_integer(value, number) || number <= 0) continue;
+    if (key != library.key || !read_integer(value, number) || number < library.least) continue;
     add_software(fmt::format("{} {}", library.name, library.words(number)), content);
   }
 }

@@ -34,6 +34,7 @@ void forget_descriptions(const fs::path& folder) {
 // on which ranges were taken for steps.
 ReportJson without_names(ReportJson report) {
   report["job"].erase("name");
+  report["job"].erase("software");  // which Kineto alone tells
   for (ReportJson& job : report["jobs_found"]) {
     job.erase("name");
     job.erase("first_file");
