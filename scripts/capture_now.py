@@ -42,12 +42,20 @@ def parent_of(pid):
         return 0
 
 
+def owner_of(entry):
+    """-1: of a process that has ended."""
+    try:
+        return entry.stat().st_uid
+    except OSError:
+        return -1
+
+
 def processes_of_job():
     """{rank: (pid, world size, Slurm's job id or 0)} of this node."""
     own_job = os.environ.get("SLURM_JOB_ID")
     found = {}  # pid: rank, world size, job
     for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or entry.stat().st_uid != os.geteuid():
+        if not entry.name.isdigit() or owner_of(entry) != os.geteuid():
             continue
         environment = environment_of(entry.name)
         if environment.get("KINETO_USE_DAEMON", "0") == "0" or (own_job and environment.get("SLURM_JOB_ID") != own_job):

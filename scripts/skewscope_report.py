@@ -42,7 +42,7 @@ TEXTS = {"algorithm", "basis", "blocked_by", "bound", "cause", "code", "desc", "
          "module", "name", "next", "note", "op", "pattern", "phase", "place", "protocol", "reason", "schedule", "schema", "sentence", "severity",
          "source", "standing", "step_basis", "table", "vendor", "why"}
 # Lists are text, "0 1 2"; one without members is "", which is known.
-LISTS = {"hosts", "outliers", "ranks_missing", "ranks_present", "together_ranks"}
+LISTS = {"hosts", "outliers", "ranks_missing", "ranks_present", "software", "together_ranks"}
 COUNTS_OF_RANKS = {"steps", "component_steps", "rank_statistics"}  # tables whose column `ranks` is a number, not a list
 REALS = ("_share", "_gb_per_s", "_ppb")
 REAL_NAMES = {"imbalance", "imbalance_per_call", "median", "parallel", "weight"}
