@@ -53,7 +53,8 @@ struct GatherDeadlines {
   std::chrono::seconds logs{60};  // between reports of logs that grow
 };
 
-// What of a job is in the trace for the Perfetto UI next to its report (src/cli/gathering/aligned_trace.h).
+// AlignedTrace says what of a job is in the trace for the Perfetto UI next to its report
+// (src/cli/gathering/aligned_trace.h).
 enum class AlignedTrace : uint8_t { off, excerpt, whole };
 
 // Tells a receiver elsewhere of each report that has ended, with a signed POST: src/gather/webhook.

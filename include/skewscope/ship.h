@@ -16,7 +16,7 @@
 
 namespace skewscope {
 
-// Of the files that this run has found and an earlier one had not sent.
+// ShipProgress counts the files that this run has found and no earlier one had sent.
 struct ShipProgress {
   int64_t files = 0, all_files = 0;  // accepted, known
   int64_t bytes = 0, all_bytes = 0;  // of them on the disk; of one under way, as far as the gatherer has it

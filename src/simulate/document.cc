@@ -135,11 +135,11 @@ const char* device_name(TraceVendor vendor) {
 std::vector<std::string> software_of(const Job& job) {
   const TraceVendor vendor = job.options.vendor;
   if (job.options.style == TraceStyle::era_a || vendor == TraceVendor::cpu) return {};
-  std::vector<std::string> software = {fmt::format("NCCL {}", nccl_of(job))};
+  std::vector<std::string> software = {fmt::format("NCCL/{}", nccl_of(job))};
   if (vendor == TraceVendor::amd)
-    software.insert(software.end(), {fmt::format("HIP {}", kHipText), fmt::format("HIP driver {}", kHipText)});
+    software.insert(software.end(), {fmt::format("HIP/{}", kHipText), fmt::format("HIP-driver/{}", kHipText)});
   if (vendor == TraceVendor::nvidia)
-    software.insert(software.end(), {fmt::format("CUDA {}", kCudaText), fmt::format("CUDA driver {}", kCudaText)});
+    software.insert(software.end(), {fmt::format("CUDA/{}", kCudaText), fmt::format("CUDA-driver/{}", kCudaText)});
   return software;
 }
 

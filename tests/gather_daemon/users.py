@@ -316,6 +316,16 @@ class Proxy(UsersTest):
         self.assertEqual({(line["peer"], line["uid"]) for line in asked}, {(f"uid {os.geteuid()}", UID[ALICE])})
 
 
+class OutOfTheTrash(UsersTest):
+    def test_a_job_that_comes_out_of_the_trash_is_its_owner_s_again(self):
+        self.assertEqual(self.daemon.put(TRACE, "thrown", 0, self.token[BOB]).status, 201)
+        self.assertEqual(self.daemon.ask("DELETE", "/v1/jobs/thrown", token=self.token["*"]).status, 204)
+        self.daemon.stop()
+        subprocess.run([PROGRAM, "gather", "--spool", self.daemon.spool, "--restore", "thrown"], check=True, capture_output=True)
+        self.daemon.start()
+        self.assertEqual((self.jobs(BOB, "?q=thrown"), self.jobs(ALICE, "?q=thrown")), (["thrown"], []))
+
+
 class Start(unittest.TestCase):
     def test_a_sign_on_that_is_set_up_by_half_does_not_start(self):
         def why(*flags, credential=("--token-key-file", KEYS)):

@@ -160,7 +160,7 @@ TEST_CASE("a rank whose library has another version is named") {
   REQUIRE(simulate_job(job).ok());
   using Software = std::vector<std::string>;
   const JobReport alike = report_of_folder(job.directory);
-  CHECK(alike.job.software == Software{"CUDA 12.8", "CUDA driver 12.8", "NCCL 2.27.5"});
+  CHECK(alike.job.software == Software{"CUDA-driver/12.8", "CUDA/12.8", "NCCL/2.27.5"});
   CHECK(versions_finding(alike) == "");
 
   const std::filesystem::path trace = folder.path / "job" / "rank3_trace.json";
@@ -169,6 +169,6 @@ TEST_CASE("a rank whose library has another version is named") {
   text.replace(text.find("2.27.5"), 6, "2.26.2");
   std::ofstream(trace) << text;
   const JobReport different = report_of_folder(job.directory);
-  CHECK(different.job.software == Software{"CUDA 12.8", "CUDA driver 12.8", "NCCL 2.26.2", "NCCL 2.27.5"});
+  CHECK(different.job.software == Software{"CUDA-driver/12.8", "CUDA/12.8", "NCCL/2.26.2", "NCCL/2.27.5"});
   CHECK(versions_finding(different) == "NCCL 2.26.2 on rank 3, NCCL 2.27.5 on ranks 0-2");
 }

@@ -1,4 +1,4 @@
-// What lies in the folder of a job's report besides the report itself: the process that makes it and the daemon that
+// A report's folder in the gatherer's spool holds more than the report: the process that makes it and the daemon that
 // serves it agree on these names.
 #pragma once
 

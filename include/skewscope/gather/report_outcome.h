@@ -35,7 +35,7 @@ struct ReportOutcome {
   std::vector<std::string> hosts;
   std::vector<Cause> causes;          // what weighs most first
   std::vector<Group> groups;          // the same; none in outcomes from before they were kept
-  std::vector<std::string> software;  // "NCCL 2.28.9", sorted; as groups
+  std::vector<std::string> software;  // "NCCL/2.28.9", sorted; as groups
 };
 
 const char* to_string(ReportOutcome::Part part);  // "gpu", "link"
@@ -44,7 +44,7 @@ constexpr size_t kMostOutcomeBytes = 1 << 20;  // of its text
 constexpr size_t kMostOutcomeHosts = 4096, kMostOutcomeCauses = 16;
 constexpr size_t kMostOutcomeGroups = 8, kMostOutcomeSoftware = 32;
 
-// What is beyond the most is left out.
+// Rows beyond the most are left out.
 std::string to_json(const ReportOutcome& outcome);
 // nullopt: damaged, or out of bounds: it comes from a process that has read what users sent.
 std::optional<ReportOutcome> outcome_from_json(std::string_view text);

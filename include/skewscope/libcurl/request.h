@@ -1,4 +1,4 @@
-// What all requests of this program over libcurl have in common, whoever makes them and to whom.
+// Requests over libcurl are made one way, whoever makes them and to whom.
 #pragma once
 
 #include <optional>

@@ -180,7 +180,7 @@ struct RankTrace {
   std::string rank_source;  // which rule says the rank: "distributedInfo", "file name rank<R>", "--rank-map", …
   int32_t process = 0;      // that read it and holds its rows and calls (base/exchange.h)
   std::string host;         // host_name; "" where the trace has none
-  std::vector<std::string> software;  // "NCCL 2.28.9", "CUDA 13.0": what the trace names with its version
+  std::vector<std::string> software;  // "NCCL/2.28.9", "CUDA/13.0": what the trace names with its version
   int32_t device = -1;                // the device most GPU rows ran on; -1: no GPU rows
   std::string device_name;            // "" where deviceProperties does not tell
   GpuVendor vendor = GpuVendor::nvidia;

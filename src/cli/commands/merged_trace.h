@@ -1,5 +1,5 @@
-// What `merge` and the reports of the gatherer have in common: one trace of all ranks, its excerpts, what is said of
-// it.
+// The trace of all ranks that `merge` writes, and the gatherer with each report: which windows are in it, what is said
+// of it.
 #pragma once
 
 #include <string>

@@ -52,13 +52,27 @@ bool FlushOrder::operator()(const std::string& a, const std::string& b) const {
   return of_a != of_b ? of_a < of_b : a > b;
 }
 
-std::string trash_path(const std::string& job, const std::string& id) { return "trash/job." + job + "." + id; }
+std::string trash_path(const std::string& job, uint32_t owner_uid, const std::string& id) {
+  return fmt::format("trash/job.{}.{}-{}", job, owner_uid, id);
+}
 
 std::string job_in_trash(std::string_view name) {
   constexpr std::string_view kPrefix = "job.";
   const size_t end = name.rfind('.');
   if (!name.starts_with(kPrefix) || end == std::string_view::npos || end < kPrefix.size()) return "";
   return std::string(name.substr(kPrefix.size(), end - kPrefix.size()));
+}
+
+uint32_t owner_in_trash(std::string_view name) {
+  const std::string_view owner_and_id = name.substr(name.rfind('.') + 1);
+  const size_t dash = owner_and_id.find('-');
+  return dash == std::string_view::npos ? 0 : uid_in(owner_and_id.substr(0, dash));
+}
+
+uint32_t uid_in(std::string_view text) {
+  uint32_t uid = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), uid);
+  return error == std::errc() && end == text.data() + text.size() ? uid : 0;
 }
 
 std::optional<std::string> id_of_part(std::string_view name) {

@@ -10,7 +10,7 @@
 //   jobs/<job>/report/g0003/, current -> g0003   reports
 //   quarantine/<job>/, .strangers/, .manifests/  what is wrong: of a job, of nobody, the manifest itself
 //   trash/, backup/                              what is being deleted; copies of the manifest
-//   trash/job.<job>.<hexadecimal>/               a deleted job, for a while
+//   trash/job.<job>.<owner>-<hexadecimal>/       a deleted job, for a while; its owner's uid, 0: nobody's
 #pragma once
 
 #include <optional>
@@ -29,7 +29,8 @@ inline constexpr const char* kManifestName = "gather.sqlite";
 inline constexpr const char* kHistoryName = "history.sqlite";
 inline constexpr const char* kRestoringName = "restoring";
 inline constexpr const char* kLockName = "LOCK";
-inline constexpr const char* kRestoredName = "restored";  // in a job's folder: restore_job() has put it back
+inline constexpr const char* kRestoredName =
+    "restored";  // in a job's folder: restore_job() has put it back; its owner's uid
 inline constexpr const char* kBallastName = "ballast";
 
 // Where changed folders are in the order in which they are flushed: where things go before where they come from. An
@@ -62,8 +63,11 @@ std::string reports_folder(const std::string& job);
 std::string report_name(int generation);  // g0003
 std::string report_folder(const std::string& job, int generation);
 
-std::string trash_path(const std::string& job, const std::string& id);
-std::string job_in_trash(std::string_view name);  // of an entry of trash/; "": of no job
+std::string trash_path(const std::string& job, uint32_t owner_uid, const std::string& id);
+// Of an entry of trash/; "": of no job. The owner's uid; 0: nobody's, or that of a deletion before it was kept.
+std::string job_in_trash(std::string_view name);
+uint32_t owner_in_trash(std::string_view name);
+uint32_t uid_in(std::string_view text);  // 0: it is no uid
 
 std::optional<std::string> id_of_part(std::string_view name);
 std::optional<int> capture_of(std::string_view name);

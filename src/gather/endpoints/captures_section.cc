@@ -1,11 +1,11 @@
 #include "captures_section.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "page_parts.h"
 #include "skewscope/gather/report_folder.h"
 #include "src/gather/history/take_report.h"
+#include "src/gather/kept/aging.h"
 #include "src/gather/kept/verdict.h"
 
 namespace skewscope::gather {
@@ -62,14 +62,13 @@ nlohmann::json captures_json(const std::vector<ReportedCapture>& captures) {
   for (const ReportedCapture& one : captures) {
     const ReportOutcome& outcome = one.outcome;
     const bool dated = outcome.recorded_ns > 0;
-    out.push_back(
-        {{"capture", one.capture},
-         {"ranks", outcome.ranks},
-         {"recorded", dated ? json(fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(recorded_at(outcome)))) : json()},
-         {"steps", outcome.steps},
-         {"step_ns", outcome.step_ns == 0 ? json() : json(outcome.step_ns)},
-         {"waiting", outcome.waiting < 0 ? json() : json(outcome.waiting)},
-         {"verdict", one.verdict}});
+    out.push_back({{"capture", one.capture},
+                   {"ranks", outcome.ranks},
+                   {"recorded", dated ? json(utc_text(recorded_at(outcome))) : json()},
+                   {"steps", outcome.steps},
+                   {"step_ns", outcome.step_ns == 0 ? json() : json(outcome.step_ns)},
+                   {"waiting", outcome.waiting < 0 ? json() : json(outcome.waiting)},
+                   {"verdict", one.verdict}});
   }
   return out;
 }

@@ -1,6 +1,5 @@
 #include "history_text.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "src/gather/history/compare_runs.h"
 #include "src/gather/history/trend.h"
+#include "src/gather/kept/aging.h"
 
 namespace skewscope::gather {
 namespace {
@@ -16,10 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMostNodesTold = 1000, kMostNodesOfMetrics = 100, kUsualRuns = 100;
-
-std::string moment_of(Time time) {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
-}
 
 json known(double share) { return share < 0 ? json() : json(share); }
 
@@ -29,9 +25,9 @@ json as_json(const NodeRecord& record) {
           {"recent_jobs", record.recent},
           {"caused_jobs", record.caused},
           {"caused_ever", record.caused_ever},
-          {"since", moment_of(record.since)},
+          {"since", utc_text(record.since)},
           {"since_job", record.since_job},
-          {"last", moment_of(record.last)},
+          {"last", utc_text(record.last)},
           {"jobs", record.jobs},
           {"owner_uids", record.owners},
           {"devices", record.devices},
@@ -56,8 +52,8 @@ json as_json(const Run& run, const double* change, const Run* older) {
     groups.push_back({{"group", group.name}, {"exposed_share", group.share}});
   return {{"job", run.job},
           {"owner_uid", run.owner_uid},
-          {"created", moment_of(run.created)},
-          {"reported", moment_of(run.reported)},
+          {"created", utc_text(run.created)},
+          {"reported", utc_text(run.reported)},
           {"ranks", outcome.ranks},
           {"nodes", outcome.hosts.size()},
           {"gpu", outcome.gpu.empty() ? json() : json(outcome.gpu)},
@@ -88,7 +84,7 @@ std::string label_text(const std::string& text) {
 
 std::string sentence_of(const NodeRecord& record) {
   const char* const who = record.part == ReportOutcome::Part::link ? "A link of " : "";
-  const std::string day = moment_of(record.since).substr(0, sizeof "2026-11-29" - 1);
+  const std::string day = utc_text(record.since).substr(0, sizeof "2026-11-29" - 1);
   return fmt::format("{}{} was the cause in {} of its last {} jobs, since {} ({}).", who, record.node, record.caused,
                      record.recent, record.since_job, day);
 }

@@ -1,11 +1,10 @@
 #include "job_text.h"
 
-#include <fmt/chrono.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "skewscope/protocol/names.h"
+#include "src/gather/kept/aging.h"
 
 namespace skewscope::gather {
 namespace {
@@ -33,7 +32,7 @@ json as_json(const JobState& job) {
           {"missing", missing_json(job)},
           {"captures", job.captures},
           {"capture_numbers", job.capture_numbers},
-          {"created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(job.created))},
+          {"created", utc_text(job.created)},
           {"bytes", job.bytes},
           {"open_uploads", job.open_uploads},
           {"ended", job.ended},

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "skewscope/protocol/sha256.h"
+#include "src/gather/http/page_policy.h"
 
 namespace skewscope::gather {
 namespace {
@@ -79,9 +79,8 @@ std::string live_script() {
 }
 
 std::string live_policy() {
-  static const Digest script = sha256(kLiveScript);
-  return fmt::format(" script-src 'sha256-{}'; connect-src 'self';",
-                     base64({reinterpret_cast<const char*>(script.data()), script.size()}));
+  static const std::string script = hash_source(kLiveScript);
+  return fmt::format(" script-src {}; connect-src 'self';", script);
 }
 
 }  // namespace skewscope::gather

@@ -5,7 +5,7 @@
 
 #include "job_text.h"
 #include "live_update.h"
-#include "skewscope/protocol/sha256.h"
+#include "src/gather/http/page_policy.h"
 
 namespace skewscope::gather {
 namespace {
@@ -83,11 +83,9 @@ std::string escaped(std::string_view text) {
 
 // No `sandbox`: a link out of a sandboxed page would go without the cookie.
 std::string policy(const char* form_action, Liveness liveness) {
-  static const Digest style = sha256(kStyle);
-  return fmt::format(
-      "default-src 'none'; style-src 'sha256-{}';{} base-uri 'none'; form-action {}; frame-ancestors 'none'",
-      base64({reinterpret_cast<const char*>(style.data()), style.size()}),
-      liveness == Liveness::live ? live_policy() : "", form_action);
+  static const std::string style = hash_source(kStyle);
+  return fmt::format("default-src 'none'; style-src {};{} base-uri 'none'; form-action {}; frame-ancestors 'none'",
+                     style, liveness == Liveness::live ? live_policy() : "", form_action);
 }
 
 std::string html_of(const std::string& title, const std::string& body, Liveness liveness) {

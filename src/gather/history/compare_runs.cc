@@ -12,14 +12,14 @@ namespace {
 // Less is not worth a word.
 constexpr double kLeastCost = 0.01;
 
-// Versions by what has them: {"CUDA driver": "13.0"}; of ranks that differ "12.8 and 13.0".
+// Versions by what has them: {"CUDA-driver": "13.0"}; of ranks that differ "12.8 and 13.0".
 std::map<std::string, std::string> versions_in(const Run& run) {
   std::map<std::string, std::string> versions;
   for (const std::string& named : run.outcome.software) {
-    const size_t space = named.rfind(' ');
-    if (space == std::string::npos) continue;
-    std::string& text = versions[named.substr(0, space)];
-    text += (text.empty() ? "" : " and ") + named.substr(space + 1);
+    const size_t slash = named.find('/');
+    if (slash == std::string::npos) continue;
+    std::string& text = versions[named.substr(0, slash)];
+    text += (text.empty() ? "" : " and ") + named.substr(slash + 1);
   }
   return versions;
 }

@@ -18,6 +18,11 @@ std::string hash_after(std::string_view page, std::string_view directive) {
 
 }  // namespace
 
+std::string hash_source(std::string_view content) {
+  const Digest digest = sha256(content);
+  return "'sha256-" + base64({reinterpret_cast<const char*>(digest.data()), digest.size()}) + "'";
+}
+
 std::string policy_of_report(std::string_view beginning) {
   std::string policy = "default-src 'none'; ";
   for (const char* directive : {"script-src", "style-src"}) {

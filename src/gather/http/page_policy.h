@@ -8,6 +8,9 @@
 
 namespace skewscope::gather {
 
+// What a policy calls a script or a style that is part of a page: "'sha256-BASE64'".
+std::string hash_source(std::string_view content);
+
 // Content-Security-Policy of a report's page: its one script and one style, which the page's own policy names by their
 // hashes; whatever else the page's policy says is not believed. A page without such hashes may run nothing.
 std::string policy_of_report(std::string_view beginning_of_page);

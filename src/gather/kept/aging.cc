@@ -1,5 +1,7 @@
 #include "aging.h"
 
+#include <fmt/chrono.h>
+
 #include <algorithm>
 
 namespace skewscope::gather {
@@ -10,6 +12,10 @@ constexpr std::chrono::hours kHold{1}, kLongAbsence{48};
 constexpr size_t kMostJumps = 32;
 
 }  // namespace
+
+std::string utc_text(std::chrono::sys_seconds time) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
+}
 
 void Aging::begin(Time wall, Duration running, Time noted) {
   wall_ = wall;

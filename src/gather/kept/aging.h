@@ -15,6 +15,8 @@
 namespace skewscope::gather {
 
 // Now, by the clock on the wall.
+std::string utc_text(std::chrono::sys_seconds time);  // "2026-11-29T09:00:00Z"
+
 inline std::chrono::sys_seconds wall_clock() {
   return std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
 }

@@ -138,7 +138,8 @@ void Recovery::find_strangers() {
   }
   for (const FolderEntry& job : entries_of("jobs")) {
     if (!is_job(job.name)) continue;
-    if (exists(job_folder(job.name) + "/" + kRestoredName)) restored_jobs_.insert(job.name);
+    const std::string mark = job_folder(job.name) + "/" + kRestoredName;
+    if (exists(mark)) restored_jobs_[job.name] = uid_in(beginning_of(mark));
     for (const FolderEntry& capture : entries_of(ranks_folder(job.name))) {
       const std::optional<int> number = capture_of(capture.name);
       if (!number) continue;

@@ -130,6 +130,18 @@ std::optional<Digest> Recovery::digest_of_file(const std::string& path, uint64_t
   return error == 0 ? std::optional(digest.digest()) : std::nullopt;
 }
 
+std::string Recovery::beginning_of(const std::string& path) {
+  constexpr size_t kBeginning = 64;
+  int file = -1;
+  if (files_.open(path, false, file) != 0) return "";
+  std::string text(kBeginning, '\0');
+  size_t got = 0;
+  const int error = files_.read(file, text.data(), text.size(), 0, got);
+  files_.close(file);
+  text.resize(error == 0 ? got : 0);
+  return text;
+}
+
 void Recovery::set_aside(const std::string& path, const std::string& folder, const std::string& name) {
   ++out_.quarantined;
   settled_.insert(path);
@@ -152,6 +164,8 @@ JobRow& Recovery::job_of(const std::string& name) {
     JobRow& row = found->second;
     row.name = name;
     row.created = options_.now;
+    if (const auto restored = restored_jobs_.find(name); restored != restored_jobs_.end())
+      row.owner_uid = restored->second;
     // The epoch is that of all runs of the name. Tokens of a job whose epoch is not known are refused: whoever is
     // entitled gets another.
     const std::string first(name_of_run(name));
@@ -198,7 +212,7 @@ void Recovery::bury_deleted_jobs() {
 void Recovery::write() {
   if (!options_.repair) return;
   if (!changes_.empty()) write_rows();
-  for (const std::string& job : restored_jobs_) {
+  for (const auto& [job, owner] : restored_jobs_) {
     if (out_.manifest) files_.remove(job_folder(job) + "/" + kRestoredName);
   }
   if (!restored_ || !out_.manifest) return;

@@ -53,6 +53,7 @@ class Recovery {
   bool is_unknown(const std::string& path);
   std::vector<FolderEntry> entries_of(const std::string& folder);
   std::optional<Digest> digest_of_file(const std::string& path, uint64_t size);
+  std::string beginning_of(const std::string& path);  // "" where it cannot be read
   void set_aside(const std::string& path, const std::string& folder, const std::string& name);
   void trash(const std::string& path);
   void change(std::function<void(Manifest&)> row) { changes_.push_back(std::move(row)); }
@@ -63,7 +64,7 @@ class Recovery {
   const RecoveryOptions& options_;
   Recovered out_;
   bool restored_ = false;
-  std::set<std::string> restored_jobs_;  // of restore_job()
+  std::map<std::string, uint32_t> restored_jobs_;  // of restore_job(); the uid of each one's owner
   std::map<std::string, JobRow> jobs_;
   std::map<std::string, UploadRow> uploads_;
   std::map<std::tuple<std::string, int, int>, FileRow> rows_;  // job, capture, rank

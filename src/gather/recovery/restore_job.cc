@@ -1,5 +1,6 @@
 // Out of the trash again: a deleted job's folder lies there under the job's name until it is swept. Moved back with a
-// mark, it is taken up by the next start as what a lost manifest did not know is (recovery.h).
+// mark, which holds its owner's uid, it is taken up by the next start as what a lost manifest did not know is
+// (recovery.h).
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -14,6 +15,17 @@ namespace {
 using namespace gather;
 
 Error cannot(const std::string& what, int error) { return {ErrorKind::output, what + ": " + std::strerror(error)}; }
+
+int write_mark(FileSystem& files, const std::string& mark, uint32_t owner_uid) {
+  int file = -1;
+  int error = files.create(mark, file);
+  if (error == EEXIST) error = files.open(mark, true, file);  // of a try that was cut short
+  if (error != 0) return error;
+  error = files.write(file, std::to_string(owner_uid), 0);
+  if (error == 0) error = files.sync_data(file);
+  files.close(file);
+  return error;
+}
 
 }  // namespace
 
@@ -39,11 +51,9 @@ Result<Done> restore_job(const std::string& spool, const std::string& job) {
     since = info.changed;
   }
   if (newest.empty()) return Error{ErrorKind::no_input, "the trash of " + spool + " has no job " + job};
-  const std::string from = "trash/" + newest, mark = from + "/" + kRestoredName;
-  int file = -1;
-  int error = files.create(mark, file);
-  if (error == 0) files.close(file);
-  if (error == 0 || error == EEXIST) error = files.sync_folder(from);
+  const std::string from = "trash/" + newest;
+  int error = write_mark(files, from + "/" + kRestoredName, owner_in_trash(newest));
+  if (error == 0) error = files.sync_folder(from);
   if (error == 0) error = files.rename(from, job_folder(job), false);
   if (error == 0) error = files.sync_folder("jobs");
   if (error == EEXIST || error == ENOTEMPTY) {

@@ -255,7 +255,8 @@ Refusal Jobs::move_to_trash(const std::string& name, const std::vector<UploadPoi
                             FoldersToFlush& folders) {
   if (!core_.memory.lock()->jobs.at(name).row.deleting) return Refusal::no_space;
   SpoolFolders& spool = core_.folders;
-  Refusal refusal = spool.move_to_trash(job_folder(name), trash_path(name, random_hex(8)), folders);
+  const uint32_t owner = core_.memory.lock()->jobs.owner_of_name(name);
+  Refusal refusal = spool.move_to_trash(job_folder(name), trash_path(name, owner, random_hex(8)), folders);
   if (refusal == Refusal::none) refusal = spool.to_trash(quarantine_folder(name), folders);
   for (const UploadPointer& upload : uploads) {
     if (refusal == Refusal::none) refusal = spool.to_trash(part_path(upload->row), folders);

@@ -1,6 +1,6 @@
 #include "message.h"
+#include "src/gather/kept/aging.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +12,6 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kLateRanksTold = 4;
-
-std::string utc(Time time) { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(time)); }
 
 json text_or_null(const std::string& text) { return text.empty() ? json() : json(text); }
 json share_or_null(double share) { return share < 0 ? json() : json(share); }
@@ -73,7 +71,7 @@ std::string message_of(const ReportEnded& ended, const std::string& base) {
   json data = {{"job", job.name},
                {"owner", text_or_null(ended.owner)},
                {"owner_uid", job.owner_uid},
-               {"created", utc(job.created)},
+               {"created", utc_text(job.created)},
                {"generation", ended.generation},
                {"partial", made && job.report == ReportState::partial},
                {"ranks", ended.outcome ? int64_t{ended.outcome->ranks} : job.arrived},
@@ -91,7 +89,7 @@ std::string message_of(const ReportEnded& ended, const std::string& base) {
                                         : "/report.log")}};
   if (!made) data["exit_code"] = job.report_exit_code;
   const json message = {
-      {"type", std::string("job.") + to_string(ended.kind)}, {"timestamp", utc(job.reported_at)}, {"data", data}};
+      {"type", std::string("job.") + to_string(ended.kind)}, {"timestamp", utc_text(job.reported_at)}, {"data", data}};
   return message.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

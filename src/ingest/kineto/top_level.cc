@@ -179,13 +179,13 @@ void read_version(std::string_view key, std::string_view value, FileContent& con
     std::string (*words)(int64_t);
   };
   static constexpr Library kLibraries[] = {{"cuda_runtime_version", "CUDA", 1000, cuda_version},
-                                           {"cuda_driver_version", "CUDA driver", 1000, cuda_version},
+                                           {"cuda_driver_version", "CUDA-driver", 1000, cuda_version},
                                            {"hip_runtime_version", "HIP", 10'000'000, hip_version},
-                                           {"hip_driver_version", "HIP driver", 10'000'000, hip_version}};
+                                           {"hip_driver_version", "HIP-driver", 10'000'000, hip_version}};
   for (const Library& library : kLibraries) {
     int64_t number = 0;
     if (key != library.key || !read_integer(value, number) || number < library.least) continue;
-    add_software(fmt::format("{} {}", library.name, library.words(number)), content);
+    add_software(fmt::format("{}/{}", library.name, library.words(number)), content);
   }
 }
 
@@ -231,7 +231,7 @@ bool read_member(std::string_view key, std::string_view value, bool after_events
     top.distributed_seen = true;
     read_distributed(info, after_events, content.distributed);
     const std::string nccl = string_at(info, "nccl_version");
-    if (is_version(nccl)) add_software("NCCL " + nccl, content);
+    if (is_version(nccl)) add_software("NCCL/" + nccl, content);
   }
   return true;
 }

@@ -20,8 +20,8 @@ struct JobFields {
       field<&Row::ranks_missing>("ranks_missing", "ranks without one"),
       field<&Row::hosts>("hosts", "machines that the traces name; empty: no trace names its own"),
       field<&Row::software>("software",
-                            "libraries and drivers that the traces name, with their versions; several of one name: "
-                            "ranks differ"),
+                            "libraries and drivers that the traces name, with their versions: NCCL/2.28.9; several "
+                            "of one name: ranks differ"),
       field<&Row::steps>("steps", "numbers N of ProfilerStep#N that any rank recorded"),
       unless_none<&Row::step_basis>("step_basis",
                                     "what a step is: gpu, what was launched in ProfilerStep#N, as it ran on the GPU; "

@@ -107,20 +107,21 @@ void add_components(const JobReport& report, Findings& out) {
 }
 
 void add_versions(const Sources& sources, const JobReport& report, Findings& out) {
-  std::map<std::string, int> versions;  // by what has them: "CUDA driver"
-  for (const std::string& named : report.job.software) ++versions[named.substr(0, named.rfind(' '))];
+  std::map<std::string, int> versions;  // by what has them: "CUDA-driver"
+  for (const std::string& named : report.job.software) ++versions[named.substr(0, named.find('/'))];
   for (const auto& [library, count] : versions) {
     if (count < 2) continue;
     std::map<std::string, std::set<int32_t>> ranks;
     for (const RankTrace& trace : sources.job.traces) {
       for (const std::string& named : trace.software) {
-        if (named.substr(0, named.rfind(' ')) == library) ranks[named].insert(trace.rank.value);
+        if (named.substr(0, named.find('/')) == library)
+          ranks[named.substr(library.size() + 1)].insert(trace.rank.value);
       }
     }
     std::vector<std::string> words;
-    for (const auto& [named, of] : ranks) {
-      words.push_back(
-          fmt::format("{} on {} {}", named, of.size() == 1 ? "rank" : "ranks", human_ranks({of.begin(), of.end()})));
+    for (const auto& [version, of] : ranks) {
+      words.push_back(fmt::format("{} {} on {} {}", library, version, of.size() == 1 ? "rank" : "ranks",
+                                  human_ranks({of.begin(), of.end()})));
     }
     out.push_back(finding(Severity::warning, "versions-differ", count, fmt::format("{}", fmt::join(words, ", "))));
   }

@@ -18,20 +18,20 @@ Run run_with(const std::string& job, std::vector<std::string> software, std::vec
 }  // namespace
 
 TEST_CASE("a library that both runs name in other versions has changed") {
-  const Run older = run_with("a", {"CUDA 12.8", "CUDA driver 12.8", "NCCL 2.27.5"});
-  CHECK(software_changes(older, run_with("b", {"CUDA 12.8", "CUDA driver 13.0", "NCCL 2.28.9"})) ==
-        std::vector<std::string>{"CUDA driver 12.8 → 13.0", "NCCL 2.27.5 → 2.28.9"});
+  const Run older = run_with("a", {"CUDA/12.8", "CUDA-driver/12.8", "NCCL/2.27.5"});
+  CHECK(software_changes(older, run_with("b", {"CUDA/12.8", "CUDA-driver/13.0", "NCCL/2.28.9"})) ==
+        std::vector<std::string>{"CUDA-driver 12.8 → 13.0", "NCCL 2.27.5 → 2.28.9"});
   CHECK(software_changes(older, older).empty());
 }
 
 TEST_CASE("a library that one of the runs does not name has not changed") {
-  CHECK(software_changes(run_with("a", {"NCCL 2.27.5"}), run_with("b", {"CUDA 13.0"})).empty());
-  CHECK(software_changes(run_with("a", {}), run_with("b", {"CUDA 13.0"})).empty());
+  CHECK(software_changes(run_with("a", {"NCCL/2.27.5"}), run_with("b", {"CUDA/13.0"})).empty());
+  CHECK(software_changes(run_with("a", {}), run_with("b", {"CUDA/13.0"})).empty());
   CHECK(software_changes(run_with("a", {"?"}), run_with("b", {"?"})).empty());
 }
 
 TEST_CASE("ranks that differ within a run have both versions") {
-  CHECK(software_changes(run_with("a", {"NCCL 2.27.5"}), run_with("b", {"NCCL 2.27.5", "NCCL 2.28.9"})) ==
+  CHECK(software_changes(run_with("a", {"NCCL/2.27.5"}), run_with("b", {"NCCL/2.27.5", "NCCL/2.28.9"})) ==
         std::vector<std::string>{"NCCL 2.27.5 → 2.27.5 and 2.28.9"});
 }
 

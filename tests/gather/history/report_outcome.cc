@@ -22,7 +22,7 @@ ReportOutcome outcome_of_a_slow_rank() {
   outcome.causes = {{ReportOutcome::Part::gpu, "node1", 5, 1, 0.98, "slower_kernels"},
                     {ReportOutcome::Part::link, "node0", -1, -1, 0.04, "slow_links"}};
   outcome.groups = {{"data_parallel", 0.12}, {"tensor_parallel", 0.02}};
-  outcome.software = {"CUDA 12.8", "NCCL 2.27.5"};
+  outcome.software = {"CUDA/12.8", "NCCL/2.27.5"};
   return outcome;
 }
 

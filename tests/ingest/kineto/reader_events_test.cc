@@ -241,7 +241,7 @@ TEST_CASE("keys are found before and behind the events, in any order") {
       "PT_PROFILER_JOB_NAME": "job", "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8, "nccl_version": "2.28.9", "pg_config": [
       {"pg_name": "0", "pg_desc": "default_pg", "pg_size": 8, "ranks": [0, 1]}, {"pg_name": "1", "pg_size": 64, "ranks": "[0, 1, ...]"}]})"));
   CHECK(content.host_name == "node1");
-  CHECK(content.software == std::vector<std::string>{"CUDA driver 13.0", "NCCL 2.28.9"});
+  CHECK(content.software == std::vector<std::string>{"CUDA-driver/13.0", "NCCL/2.28.9"});
   CHECK(content.job_name == "job");
   CHECK(content.hip_properties);
   REQUIRE(content.devices.size() == 2);
@@ -264,9 +264,9 @@ TEST_CASE("versions are said as their makers say them, and what is none is not s
   };
   using Software = std::vector<std::string>;
   CHECK(software_of_head(R"("cuda_runtime_version": 12080, "cuda_driver_version": "12040", )") ==
-        Software{"CUDA 12.8", "CUDA driver 12.4"});
+        Software{"CUDA/12.8", "CUDA-driver/12.4"});
   CHECK(software_of_head(R"("hip_runtime_version": 60443483, "hip_driver_version": 60443483, )") ==
-        Software{"HIP 6.4.43483", "HIP driver 6.4.43483"});
+        Software{"HIP/6.4.43483", "HIP-driver/6.4.43483"});
   CHECK(software_of_head(
             R"("cuda_runtime_version": 0, "cuda_driver_version": -1, "distributedInfo": {"nccl_version": "unknown"}, )")
             .empty());
