@@ -59,6 +59,7 @@ class Daemon:
         self.spool.mkdir(exist_ok=True)
         self.flags = [str(flag) for flag in flags] + (["--insecure-local"] if insecure else [])
         self.process, self.context, self.token = None, None, None
+        self.name = None  # that requests ask for, where it has a --server-name
         self.listen, self.admin = "127.0.0.1:0", "127.0.0.1:0"
 
     def command(self):
@@ -118,6 +119,8 @@ class Daemon:
         headers = {name.replace("_", "-"): str(value) for name, value in fields.items()}
         if token:
             headers["Authorization"] = f"Bearer {token}"
+        if self.name:
+            headers.setdefault("Host", self.name)
         if "uploads" in path:
             headers.setdefault("Tus-Resumable", "1.0.0")
         try:

@@ -60,6 +60,7 @@ class UsersTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.daemon = Daemon("--token-key-file", KEYS, "--debounce", 1, *cls.flags, insecure=False)
+        cls.daemon.name = "head.example" if "--server-name" in cls.flags else None
         cls.daemon.folder.chmod(0o755)
         cls.registry, cls.proxy = cls.daemon.folder / "registry", cls.daemon.folder / "proxy"
         cls.daemon.flags += ["--registry-socket", str(cls.registry), "--proxy-socket", str(cls.proxy), "--operators", CAROL,
@@ -345,13 +346,6 @@ class Start(unittest.TestCase):
 class ServerName(UsersTest):
     flags = ("--server-name", "head.example")
 
-    @classmethod
-    def setUpClass(cls):
-        ask = Daemon.ask
-        cls.addClassCleanup(setattr, Daemon, "ask", ask)
-        Daemon.ask = lambda self, *words, **more: ask(self, *words, **{"Host": "head.example", **more})
-        super().setUpClass()
-
     def test_a_host_that_is_not_the_servers_is_refused_on_the_proxys_socket_too(self):
         def status(host):
             return ask_locally(self.proxy, "GET", "/", fields=[("X-Forwarded-User", ALICE), ("Host", host)]).status
@@ -384,9 +378,6 @@ class Nginx(UsersTest):
 
     @classmethod
     def setUpClass(cls):
-        ask = Daemon.ask
-        cls.addClassCleanup(setattr, Daemon, "ask", ask)
-        Daemon.ask = lambda self, *words, **more: ask(self, *words, **{"Host": "head.example", **more})
         super().setUpClass()
         folder = cls.daemon.folder
         self_made_ca(folder)
